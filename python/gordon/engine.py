@@ -438,6 +438,6 @@ def _explained(engine: str) -> Iterator[None]:
 
 
 def _last_line(error: Exception) -> str:
-    """What an error says; the last line of one that quotes a traceback of another process."""
+    """The message of an error; the last line of one that quotes a traceback of another process."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

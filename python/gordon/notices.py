@@ -32,7 +32,7 @@ class Notices:
     lines: list[str]
     """A line for each cause."""
     minor: list[str]
-    """What changes no next step."""
+    """Warnings that change no next step."""
 
     def printed(self) -> list[str]:
         """The lines, with the minor ones folded into the last."""

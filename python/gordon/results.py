@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Shown(ABC):
-    """What has figures and a page."""
+    """A result with figures and a page."""
 
     @abstractmethod
     def _runs(self) -> "list[Run]": ...

@@ -21,7 +21,7 @@ def scratch(folder: str | os.PathLike[str], prefix: str) -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
     place = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
     try:
-        # It has its name once it is locked: another process sees a held lock, or none.
+        # The folder has its name once it is locked: another process sees a held lock, or none.
         draft = place / f"{LOCK}.part"
         with draft.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -119,7 +119,7 @@ def _root(kind: str, items: str = "") -> Table:
 
 
 def _resolved(field: Table, schema: Table) -> Table:
-    """What a field is, behind references, and without null and its address."""
+    """The schema of a field, behind references, and without null and its address."""
     while True:
         if "$ref" in field:
             field = schema["$defs"][field["$ref"].rsplit("/", 1)[1]]

@@ -18,5 +18,5 @@ def start(thread: threading.Thread) -> None:
 
 
 def refused(error: OSError) -> str:
-    """What to try after an error in starting a program, if anything helps."""
+    """The hint after an error in starting a program, if anything helps."""
     return HINT if error.errno == errno.EAGAIN else ""

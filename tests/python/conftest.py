@@ -123,7 +123,7 @@ def surveyed(traced: Traced) -> str:
 
 @pytest.fixture
 def result(surveyed: str) -> dict[str, Any]:
-    """The same, for this test to change."""
+    """A result of its own for each test, which may change it."""
     copy: dict[str, Any] = json.loads(surveyed)
     return copy
 

@@ -59,7 +59,7 @@ def sh(*command: object, codes: tuple[int, ...] = (0,)) -> str:
 
 
 def quietly(*command: str) -> None:
-    """It may fail."""
+    """A call that may fail."""
     subprocess.run(command, env=ENV, capture_output=True)
 
 

@@ -461,7 +461,7 @@ def test_what_a_conversion_loses_is_reported_with_the_file(run: Run, tmp_path: P
 
 @pytest.mark.parametrize("to", ["mqsim", "gordon"])
 def test_ctrl_c_on_a_pipe_leaves_no_trace(tmp_path: Path, to: str) -> None:
-    """It ends whoever writes to the pipe, too: what came until then is not the trace."""
+    """An interrupt ends the writer of the pipe, too: what came until then is not the trace."""
     with subprocess.Popen(
         [sys.executable, "-m", "gordon", "trace", "convert", "-", "out", "--to", to],
         cwd=tmp_path,

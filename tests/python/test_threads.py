@@ -23,7 +23,7 @@ METER = ("meter", "record", "--meter", "model", "--idle", "0", "--tail", "0", "-
 
 
 def explained(status: int, err: str) -> None:
-    """It has worked with what it got, or it says what it lacks."""
+    """The program has worked with what it got, or says what it lacks."""
     assert "defect" not in err, err
     assert "panicked" not in err, err
     assert "Traceback" not in err, err

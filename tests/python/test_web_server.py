@@ -55,7 +55,7 @@ def test_balanced_networks(stations: int, customers: int) -> None:
 
 
 def mean_values(stations: list[Station], customers: int) -> Solution:
-    """The same by mean value analysis (Reiser and Lavenberg, JACM 1980), load dependent."""
+    """The result by mean value analysis (Reiser and Lavenberg, JACM 1980), load dependent."""
     chances = {s.name: [1.0] + [0.0] * customers for s in stations}
     rate, times = 0.0, dict[str, float]()
     for n in range(1, customers + 1):

@@ -25,8 +25,8 @@ const UNIT: Bytes = Bytes(4096);
 
 /// The device parameters of an image of the part. If the part does not set the mapping unit, it is
 /// 4 KiB at most, so that a small write does not take a whole super-page. A small device gets
-/// additional blocks until there are enough for the recovery reserve. An image uses every block, also
-/// those that [`GeometryConfig::unused_blocks`](gordon_ssd::GeometryConfig) leaves out.
+/// additional blocks until there are enough for the recovery reserve. An image uses every block,
+/// also those that [`GeometryConfig::unused_blocks`](gordon_ssd::GeometryConfig) leaves out.
 pub fn describe(part: &Part) -> Result<DeviceParams, BlockError> {
     let mut config = part.config.clone().in_blocks()?;
     if config.super_page.unit.is_none() && *config.super_page.size > UNIT {

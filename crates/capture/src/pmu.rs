@@ -88,8 +88,8 @@ fn counters_or_why(
 
 impl CounterPair {
     /// Opens the counters of the processes in a control group and in the groups below it, which is
-    /// given by its folder in the hierarchy of the perf events. Returns those that are not available,
-    /// and why.
+    /// given by its folder in the hierarchy of the perf events. Returns those that are not
+    /// available, and why.
     pub(crate) fn of_group(root: &Path, folder: &Path) -> (Self, Vec<(&'static str, String)>) {
         let events = [Hardware::INSTRUCTIONS, Hardware::CACHE_MISSES];
         Self::of_group_events(events, &online(root), folder)

@@ -285,7 +285,8 @@ fn a_series_has_at_most_600_points_with_the_means_of_equal_groups() {
     assert_eq!(of(a)[0], Some(0.375));
     // The last point has one sample, which is idle.
     assert_eq!(of(a)[433], Some(0.0));
-    // The other node has the samples 5 to 8 of the run, one in the second point, three in the third.
+    // The other node has the samples 5 to 8 of the run, one in the second point, three in the
+    // third.
     assert_eq!(of(b)[..5], [None, Some(0.0), Some(0.375), None, None]);
 }
 

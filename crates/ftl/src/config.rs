@@ -96,13 +96,13 @@ pub struct Config {
     /// Size of the write buffer: logical pages that may be acknowledged before they are programmed.
     /// With a write buffer, a super-page is programmed when it is full, or at a flush.
     pub write_buffer: u32,
-    /// The write buffer keeps its content when the power is cut: flushes and durable writes are done
-    /// when the data are in the buffer.
+    /// The write buffer keeps its content when the power is cut: flushes and durable writes are
+    /// done when the data are in the buffer.
     pub protected: bool,
     /// In idle time the write buffer is written out completely, even if a super-page is not full.
     pub idle_drain: bool,
-    /// Number of super-pages of host data that are programmed at a time, at most; `None` for as many
-    /// as there are write points.
+    /// Number of super-pages of host data that are programmed at a time, at most; `None` for as
+    /// many as there are write points.
     pub drain: Option<u32>,
     /// Free blocks reserved for garbage collection, which is also a bound on the blocks under
     /// collection.

@@ -17,8 +17,8 @@
 //! super-pages that the valid logical pages of the blocks under collection fill, rounded up for
 //! each block; it bounds the copies still to be programmed. *Free* blocks are counted here without
 //! the recovery reserve, which only recovery and the trim journal may use. A collection starts only
-//! if the debt stays within `min(free, R) * D`. The host opens a block only if R free blocks remain,
-//! and programs nothing while R or fewer are free. So as long as at least R blocks are
+//! if the debt stays within `min(free, R) * D`. The host opens a block only if R free blocks
+//! remain, and programs nothing while R or fewer are free. So as long as at least R blocks are
 //! free, whole free blocks cover the debt; below R, the pages of blocks opened for copies are used
 //! by copies only, which fill open blocks before they open others. Since a page with a copy in a
 //! block with sequence number s may go to any block opened later, a new block can take any copy.

@@ -6,8 +6,8 @@
 //! slots takes 23 and 22 bits an entry and one valid bit; the largest array, of 2^32 slots, takes
 //! 65 bits.
 //!
-//! The tables of a preconditioned or preloaded device can stay empty at first; their entries are then computed
-//! [on demand](OnDemand). The valid bitmap is always complete.
+//! The tables of a preconditioned or preloaded device can stay empty at first; their entries are
+//! then computed [on demand](OnDemand). The valid bitmap is always complete.
 
 mod changed_entries;
 mod initial_state;
@@ -319,7 +319,8 @@ impl Map {
         }
     }
 
-    /// Prefetches the L2P entry of a page that will be read; a page that is not exported is ignored.
+    /// Prefetches the L2P entry of a page that will be read; a page that is not exported is
+    /// ignored.
     #[inline]
     pub fn prefetch_entry(&self, out: &impl ActionSink, lpn: u64) {
         match &self.on_demand {

@@ -117,8 +117,8 @@ impl<O: ActionSink> Ftl<O> {
     /// As for [`preload`](Self::preload). No page is mapped then.
     ///
     /// # Panics
-    /// Panics if the layer is not new, if a page lies outside the exported ones, or if blocks have a
-    /// single data page.
+    /// Panics if the layer is not new, if a page lies outside the exported ones, or if blocks have
+    /// a single data page.
     pub fn preload_on_demand(
         &mut self,
         pages: u32,

@@ -293,7 +293,7 @@ impl<O: ActionSink> Ftl<O> {
     /// Notes that a write is acknowledged before it is programmed.
     pub(crate) fn accept_early(&mut self, waiting: &mut PendingSubRequest) {
         if self.config.protected {
-            // It is durable now, so that no flush waits for it.
+            // The write is durable now, so that no flush waits for it.
             self.leave(waiting);
         }
         waiting.acked = true;

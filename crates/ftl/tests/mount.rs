@@ -60,7 +60,7 @@ fn an_interrupted_page_does_not_count() {
     assert!(!is_newer_copy_mapped(&[]));
 }
 
-/// It counts, so reads of it fail; they must not return the older copy.
+/// A damaged page counts: reads of it fail, and must not return the older copy.
 #[test]
 fn a_damaged_page_counts_if_a_later_page_is_programmed() {
     let next = || ScanResult::Data { sequence: 2, lpns: &[Some(Lpn(1))], sound: true };

@@ -141,8 +141,8 @@ pub fn endurance_used(programmed: f64, raw: f64, cycles: u64) -> f64 {
     programmed / raw / real(cycles)
 }
 
-/// Erases from which a life is extrapolated, at least: a count of n is off by about its square root,
-/// a tenth for 100.
+/// Erases from which a life is extrapolated, at least: a count of n is off by about its square
+/// root, a tenth for 100.
 pub const LEAST_ERASES: u64 = 100;
 
 /// Years, of 365.25 days, until the rated endurance is used up if a workload of duration `span`

@@ -65,8 +65,8 @@ pub struct Modes {
     pub cache_program: bool,
     /// Reads overtake waiting programs and erases.
     pub read_first: bool,
-    /// Reads suspend programs and erases that the dies work on: the time until the dies have stopped.
-    /// It makes a difference only with `read_first`.
+    /// Reads suspend programs and erases that the dies work on: the time until the dies have
+    /// stopped. The time makes a difference only with `read_first`.
     pub suspend: Option<Ns>,
 }
 

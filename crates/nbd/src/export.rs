@@ -137,7 +137,7 @@ pub struct AllocationExtent {
     pub length: u64,
     /// No storage is allocated for it.
     pub hole: bool,
-    /// It reads as zeroes.
+    /// The extent reads as zeroes.
     pub zero: bool,
 }
 
@@ -175,11 +175,11 @@ pub struct RequestError {
 /// The result of a request.
 #[derive(Debug)]
 pub enum RequestOutcome {
-    /// It succeeded.
+    /// The request succeeded.
     Done,
     /// A status request succeeded.
     Extents(Vec<AllocationExtent>),
-    /// It failed.
+    /// The request failed.
     Failed(RequestError),
 }
 

@@ -200,9 +200,9 @@ pub fn spark_recorded_stages(py: Python<'_>, path: PathBuf) -> PyResult<Option<S
     found.map(|stages| json(&stages)).transpose()
 }
 
-/// Adds network columns, estimated from the event log of Spark at `log`, to traces of nodes without a
-/// network of their own: pairs of the folder of a trace and the identifiers of its executors. Returns
-/// what each node received and sent (JSON).
+/// Adds network columns, estimated from the event log of Spark at `log`, to traces of nodes without
+/// a network of their own: pairs of the folder of a trace and the identifiers of its executors.
+/// Returns what each node received and sent (JSON).
 #[pyfunction]
 pub fn trace_estimate_network(
     py: Python<'_>,
@@ -218,7 +218,8 @@ pub fn trace_estimate_network(
     json(&py.detach(|| estimate_network(&log, &nodes)).map_err(raise)?)
 }
 
-/// Copies the trace or run `source` to `target` with pseudonyms, and returns what was replaced (JSON).
+/// Copies the trace or run `source` to `target` with pseudonyms, and returns what was replaced
+/// (JSON).
 #[pyfunction]
 pub fn trace_anonymise(py: Python<'_>, source: PathBuf, target: PathBuf) -> PyResult<String> {
     json(&py.detach(|| anonymise(&source, &target)).map_err(raise)?)

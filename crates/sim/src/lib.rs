@@ -7,8 +7,8 @@
 //! events depends on the inputs alone.
 //!
 //! [`stripe`] combines several devices into one (RAID-0, RAID-1, RAID-10), [`bus`] lets them share
-//! an adapter, and [`coalesce`] is a host queue that merges waiting requests. [`InOrderHost`] submits
-//! requests in order. All are generic over [`Device`](gordon_blockio::Device).
+//! an adapter, and [`coalesce`] is a host queue that merges waiting requests. [`InOrderHost`]
+//! submits requests in order. All are generic over [`Device`](gordon_blockio::Device).
 
 pub mod bus;
 pub mod coalesce;

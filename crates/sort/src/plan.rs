@@ -95,8 +95,8 @@ fn pages(bytes: u64) -> u64 {
     (bytes / PAGE as u64).max(1) * PAGE as u64
 }
 
-/// The largest number of transfers of `size` bytes, but at most `most`, that a quarter of the memory
-/// holds; at least one.
+/// The largest number of transfers of `size` bytes, but at most `most`, that a quarter of the
+/// memory holds; at least one.
 fn quarter(memory: u64, most: usize, size: u64) -> usize {
     ((memory / 4 / size) as usize).clamp(1, most)
 }

@@ -67,8 +67,8 @@ pub struct GeometryConfig {
     /// Size of the out-of-band area of a page, in bytes.
     pub oob: Sourced<Bytes>,
     /// Number of super-blocks that are never used, one of a die group at most. It makes the raw
-    /// capacity of a resized device exact, which would otherwise be a whole number of blocks in each
-    /// plane. Default: 0.
+    /// capacity of a resized device exact, which would otherwise be a whole number of blocks in
+    /// each plane. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unused_blocks: Option<Sourced<u32>>,
 }
@@ -152,19 +152,20 @@ pub struct FtlConfig {
     /// all of it or more; the simulation itself is not affected. Default: no check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table_memory: Option<Sourced<Bytes>>,
-    /// Size of the write buffer in bytes. Writes are acknowledged when they are in the buffer, before
-    /// they are programmed. They are programmed when they fill a super-page, from half of the size
-    /// on and in idle time; or when a flush or a durable write (FUA) demands it, or before a
-    /// checkpoint. A full buffer takes a write when a program has made room. Default: no write buffer.
+    /// Size of the write buffer in bytes. Writes are acknowledged when they are in the buffer,
+    /// before they are programmed. They are programmed when they fill a super-page, from half of
+    /// the size on and in idle time; or when a flush or a durable write (FUA) demands it, or before
+    /// a checkpoint. A full buffer takes a write when a program has made room. Default: no write
+    /// buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Sourced<Bytes>>,
     /// Power-loss protection: the write buffer keeps its content without power, so that flushes and
-    /// durable writes are done when the data are in the buffer. Requires `write_buffer`; not together
-    /// with `durable`. Default: false.
+    /// durable writes are done when the data are in the buffer. Requires `write_buffer`; not
+    /// together with `durable`. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protected: Option<Sourced<bool>>,
-    /// Number of super-pages of the write buffer that are programmed at a time, at most. Fewer leave
-    /// more dies to reads. Default: as many as there are write points.
+    /// Number of super-pages of the write buffer that are programmed at a time, at most. Fewer
+    /// leave more dies to reads. Default: as many as there are write points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Sourced<u32>>,
     /// Static wear levelling: maximum difference in erases between the most erased block and the
@@ -226,7 +227,8 @@ pub struct Power {
     pub dram_active: Sourced<Watts>,
 }
 
-/// What is wrong with a capacity that is not a positive multiple of the sector, and the nearest one.
+/// What is wrong with a capacity that is not a positive multiple of the sector, and the nearest
+/// one.
 fn sector_hint(capacity: Bytes) -> String {
     let sectors = (capacity.0.saturating_add(SECTOR.0 / 2) / SECTOR.0).max(1);
     format!("not a positive multiple of {SECTOR}; the nearest is {}", SECTOR * sectors)
@@ -774,8 +776,8 @@ impl SsdConfig {
     }
 }
 
-/// The ratio of exported to raw capacity of one device, and the blocks of another that gets the same
-/// ratio.
+/// The ratio of exported to raw capacity of one device, and the blocks of another that gets the
+/// same ratio.
 struct Provision {
     exported: u64,
     raw: u64,

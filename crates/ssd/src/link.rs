@@ -108,8 +108,8 @@ impl Link {
         false
     }
 
-    /// A flush starts after the writes before it, whose data may still be on the link. Returns true if
-    /// none is.
+    /// A flush starts after the writes before it, whose data may still be on the link. Returns true
+    /// if none is.
     fn follow_writes(&mut self, tag: RequestId) -> bool {
         let Some(&(at, ..)) = self.queues[IN].back() else { return true };
         self.send(IN, at, LinkEvent::Start(tag));

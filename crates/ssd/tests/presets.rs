@@ -82,8 +82,8 @@ fn a_device_that_is_too_small_is_refused_with_the_least_capacity() {
             panic!("{name}: one sector is not refused as too small");
         };
         config.resized(least).expect(&name);
-        // A tenth less is refused. The blocks needed are rounded up, so some capacities slightly below
-        // the least one are possible.
+        // A tenth less is refused. The blocks needed are rounded up, so some capacities slightly
+        // below the least one are possible.
         let less = Bytes(least.0 / 5120 * 9 * 512);
         let refused = config.resized(less).expect_err(&name);
         assert!(matches!(refused, SsdError::Small { .. }), "{name}: {less}: {refused}");

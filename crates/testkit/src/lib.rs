@@ -1,6 +1,6 @@
 //! Test support: [`Rig`] drives the translation layer on an array model with real contents and
-//! compares every answer with [`Model`], a reference model of a disk. [`MemoryMedia`] is a medium of
-//! the store that can fail.
+//! compares every answer with [`Model`], a reference model of a disk. [`MemoryMedia`] is a medium
+//! of the store that can fail.
 
 mod memory_media;
 mod model;

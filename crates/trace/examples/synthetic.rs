@@ -6,7 +6,8 @@
 //! burst of sequential reads or writes of 128 KiB with random ones of 4 KiB in between, four
 //! outstanding, like data-intensive jobs on a file system (Gordon, ASPLOS'09, section 4.2.2: half
 //! of the transfers are small, most bytes are in large ones). With a pattern, all requests are
-//! random ones of 4 KiB in 128 GiB instead, 32 outstanding. The same arguments give the same traces.
+//! random ones of 4 KiB in 128 GiB instead, 32 outstanding. The same arguments give the same
+//! traces.
 
 use gordon_blockio::IoOp;
 use gordon_trace::{

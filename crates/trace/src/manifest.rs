@@ -254,8 +254,8 @@ pub struct BlockLog {
 }
 
 impl Manifest {
-    /// Whether time is missing between samples, so that later ones are earlier in the trace than they
-    /// were.
+    /// Whether time is missing between samples, so that later ones are earlier in the trace than
+    /// they were.
     pub fn has_gaps(&self) -> bool {
         let is_gap = |what: &str| what.starts_with(SAMPLES) || what == TIME_OF_RESTARTS;
         self.unavailable.iter().any(|missing| is_gap(&missing.what))

@@ -1,5 +1,5 @@
-//! What a trace covers: a machine, or a node, which is a part of a machine that stands for a machine
-//! of a cluster.
+//! What a trace covers: a machine, or a node, which is a part of a machine that stands for a
+//! machine of a cluster.
 
 use serde::{Deserialize, Serialize};
 

@@ -183,7 +183,7 @@ impl Trace {
         let known = &self.manifest().machine.disks;
         let summary = |(number, (read_bytes, write_bytes)): (u32, (u64, u64))| {
             let Some(disk) = known.iter().find(|disk| disk.device == number) else {
-                // It was removed before the end of the trace.
+                // The disk was removed before the end of the trace.
                 let name = format!("{}:{}", number >> 20, number & 0xf_ffff);
                 return DeviceSummary { name, read_bytes, write_bytes, ..DeviceSummary::default() };
             };

@@ -3,9 +3,10 @@
 //! Whole quantities ([`Ns`], [`Bytes`]) are exact integers; physical ones ([`Watts`], [`Joules`],
 //! [`Hertz`], [`Volts`]) are floats. Each parses from text with a unit and prints as such text:
 //! `64KiB`, `1.5GB`, `25us`, `2.4GHz`, `19W`. Decimal prefixes are powers of ten; `Ki`, `Mi`, ...
-//! are powers of two, and so is a letter without a `B`: `64k`. [`Progress`] lets one thread watch the work of another. [`SplitMix64`] and
-//! [`RandomStream`] are the random numbers of all crates, and [`fieldwise`] is the arithmetic of
-//! structs of counters. The crate does no I/O and does not allocate. `serde` is optional.
+//! are powers of two, and so is a letter without a `B`: `64k`. [`Progress`] lets one thread watch
+//! the work of another. [`SplitMix64`] and [`RandomStream`] are the random numbers of all crates,
+//! and [`fieldwise`] is the arithmetic of structs of counters. The crate does no I/O and does not
+//! allocate. `serde` is optional.
 #![no_std]
 
 #[cfg(feature = "serde")]

@@ -1,8 +1,8 @@
 //! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a small random number generator that gives the
 //! same numbers for a seed on every machine.
 //!
-//! It serves state machines without an operating system, fault injection and tests. Workloads use
-//! [`RandomStream`](crate::RandomStream) instead, which has independent streams.
+//! The generator serves state machines without an operating system, fault injection and tests.
+//! Workloads use [`RandomStream`](crate::RandomStream) instead, which has independent streams.
 
 /// Added to the state at each step: 2^64 divided by the golden ratio.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;

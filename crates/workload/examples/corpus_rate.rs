@@ -1,6 +1,7 @@
 //! Speed of the generators of corpora from the installed packages, in a folder in memory.
 //!
-//! cargo run --release -p gordon-workload --example corpus_rate -- [text|web|numbers|records] [SIZE]
+//! cargo run --release -p gordon-workload --example corpus_rate -- [text|web|numbers|records]
+//! [SIZE]
 #![allow(clippy::print_stdout)] // a program
 
 use gordon_units::{Bytes, Progress};

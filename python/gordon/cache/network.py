@@ -37,7 +37,7 @@ class Station:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a network comes to."""
+    """The result of a network."""
 
     throughput_per_s: float
     """Rounds of all customers."""

@@ -68,7 +68,7 @@ def _written(report: dict[str, Any]) -> Spec:
 
 
 def _facts(report: dict[str, Any]) -> dict[str, str]:
-    """What is counted once."""
+    """Figures that are counted once."""
 
     def ratio(key: str) -> str:
         return "–" if report[key] is None else figures(report[key])

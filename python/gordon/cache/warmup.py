@@ -13,7 +13,8 @@ _SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 
 def warm_up(text: str | None) -> dict[str, Any] | None:
-    """It, as the core has it. Raises GordonError if it is none of the three."""
+    """The warm-up as the core takes it. Raises GordonError for a text that is neither a number of
+    requests, nor a part of the trace, nor a time."""
     if text is None:
         return None
     if number := re.fullmatch(r"([0-9][0-9_]*(?:\.[0-9]+)?)([kMG]?)", text):

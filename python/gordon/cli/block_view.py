@@ -226,7 +226,7 @@ def follow(look: Callable[[], Json], interval: float, json_path: str | None) -> 
         try:
             now, then = look(), time.monotonic()
         except GordonError:
-            # It was served when we began: it has been stopped.
+            # The image was served at the start, and has been stopped since.
             return
         if json_path is None:
             line = "  ".join(f"{show(before, now, then - at):>12}" for _, show in columns)

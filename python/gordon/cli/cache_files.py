@@ -1,4 +1,4 @@
-"""What the commands for caches write, and then show."""
+"""Files and screen of the commands for caches."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What replays through caches come to, in the terminal."""
+"""Results of replays through caches in the terminal."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def begin(console: Output, report: dict[str, Any], name: str, more: str) -> None
 
 
 def warm_up(console: Output, left_out: dict[str, Any]) -> None:
-    """What is not counted."""
+    """Requests that are not counted."""
     time = left_out["time_s"]
     span = "" if time is None else f", {duration(time)}"
     console.text(

@@ -83,7 +83,7 @@ def _joules(value: float) -> str:
 
 
 def _limit(row: Row) -> str:
-    """What takes most of the time: `cpu 80%`."""
+    """The limit that takes most of the time: `cpu 80%`."""
     limits = row["limits"]
     most = max(limits, key=lambda name: limits[name], default=None)
     return "" if most is None else f"{most} {limits[most]:.0%}"

@@ -1,4 +1,4 @@
-"""What the commands share: groups in order, and the options of their outputs."""
+"""Groups of commands in order, and the options of their outputs."""
 
 from collections.abc import Callable
 from typing import Any

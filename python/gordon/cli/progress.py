@@ -22,7 +22,7 @@ def _has_thread() -> bool:
 
 
 class Progress:
-    """What is done, and how much of it."""
+    """The work that is done, and its amount."""
 
     columns: tuple[str, ...] = ("MofNCompleteColumn",)
 
@@ -58,7 +58,7 @@ class Progress:
             self._bar.stop()
 
     def about(self, what: str, done: int) -> None:
-        """So much is done, of nobody knows how much, and what it is about."""
+        """An amount that is done, of an unknown total, and what it is about."""
         if self._bar is not None:
             self._bar.update(self._task, description=what, completed=done, refresh=self._steps)
 
@@ -68,12 +68,12 @@ class Progress:
 
 
 class Part(Progress):
-    """What is done are steps that say nothing by themselves."""
+    """Progress in steps that say nothing by themselves."""
 
     columns = ("TaskProgressColumn",)
 
 
 class Moved(Progress):
-    """What is done are bytes."""
+    """Progress in bytes."""
 
     columns = ("DownloadColumn", "TransferSpeedColumn")

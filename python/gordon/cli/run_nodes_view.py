@@ -18,7 +18,7 @@ UNKNOWN = "-"
 
 
 def show(path: str, run: dict[str, Any]) -> None:
-    """What ran, each node with its role and totals, and the load of the machines."""
+    """The job, each node with its role and totals, and the load of the machines."""
     console = data()
     name = (run.get("job") or {}).get("id") or " ".join(run.get("command") or []) or path
     console.text(name, style="bold")

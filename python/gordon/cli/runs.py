@@ -61,7 +61,8 @@ def compare(
     given: dict[str, Any],
     view: "Callable[[Output, Any], None]",
 ) -> None:
-    """The same for several devices: a trace comes before them where there is no pattern."""
+    """Runs a trace or a pattern on several devices; a trace comes before them where there is no
+    pattern."""
     json_path, report, pattern = (given.pop(name) for name in ("json_path", "report", "pattern"))
     output.check(json_path, report=report, used=words)
     trace, devices = (words[0], words[1:]) if pattern is None else (None, words)

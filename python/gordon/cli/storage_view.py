@@ -32,7 +32,7 @@ def warn_of_loss(target: str, span: str | None) -> None:
 
 
 def show(console: Output, report: Json) -> None:
-    """What it is of, a table for each depth, and what size is as good as the best."""
+    """The storage, a table for each depth, and the least size that is as good as the best."""
     for line in _about(report):
         console.text(line)
     depths = sorted({point["queue_depth"] for point in report["points"]})

@@ -57,7 +57,7 @@ def _per_watt(row: dict[str, Any], disk: dict[str, Any] | None) -> str:
 
 
 def most(limits: dict[str, float], place: int = 0) -> str:
-    """What limits most, or next, where that matters: `storage 30%`."""
+    """The largest limit, or the next one where that matters: `storage 30%`."""
     top = sorted(limits.items(), key=lambda item: -item[1])
     name, share = top[place] if place < len(top) else ("", 0)
     return f"{name} {share:.0%}" if share >= 0.05 else ""
@@ -85,7 +85,7 @@ def _summary(result: dict[str, Any]) -> list[str]:
 
 
 def _gains(result: dict[str, Any]) -> list[str]:
-    """What flash gains over disks, next to the paper's figures in the paper's space."""
+    """The gains of flash over disks, next to the paper's figures in the paper's space."""
     gained = gains(result)
     if not gained:
         return []

@@ -57,7 +57,7 @@ def reading(trace: str, given: dict[str, Any], *, objects: bool) -> Iterator[Non
 
 
 def _summary(trace: str, given: dict[str, Any], objects: bool) -> str | None:
-    """What the trace is read as, in a line; nothing of a pipe."""
+    """A line with the format of the trace; nothing of a pipe."""
     from gordon import _core
 
     note = _core.trace_input(json.dumps(load_of(trace, given)), objects)

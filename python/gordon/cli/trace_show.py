@@ -14,7 +14,8 @@ Shown = dict[str, Any]
 
 
 def summary(source: str) -> Shown:
-    """What a trace has; of several nodes, of each under `nodes`; of several jobs, under `jobs`.
+    """The contents of a trace; those of several nodes are under `nodes`, and of several jobs under
+    `jobs`.
 
     A trace has the keys of the core's summary. `application` is what an event log of Spark, or the
     tables in the folder, have of the stages: times in seconds after the start of the application,

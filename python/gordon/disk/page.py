@@ -144,7 +144,7 @@ def _part(key: str) -> Value:
 
 
 def _work(report: Report) -> float | None:
-    """What the mechanism did for a request, in milliseconds: the rest of its response it waited."""
+    """Milliseconds of the mechanism for a request; the rest of its response time it waited."""
     times = report["mechanism_s"]
     busy: float = sum(times.values()) - times["idle"]
     return busy * 1000 / report["requests"] if report["requests"] else None

@@ -205,8 +205,8 @@ def _doubts(session: Session, series: Series, account: Json) -> list[str]:
 
 
 def _at_rest(account: Json) -> list[str]:
-    """What a model's baseline has above its parts at rest: it is not the machine's idle power, but
-    that of what ran meanwhile."""
+    """A warning if a model's baseline is above the power of its parts at rest: the baseline is then
+    the power of programs that ran meanwhile, and not the idle power of the machine."""
     idle, model = account["idle"], account.get("model")
     if idle is None or model is None:
         return []

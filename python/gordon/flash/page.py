@@ -1,4 +1,4 @@
-"""What a report on flash devices has: pages, wear, energy, lifetime."""
+"""The part of a page that is of flash devices: pages, wear, energy, lifetime."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What each phase of `gordon sort` takes and draws.
+"""Time and power of each phase of `gordon sort`.
 
 The sort reports how long each phase was; they follow each other and the last ends with the process,
 so what is left at the beginning is the start of the program. The energy of phases that are

@@ -66,7 +66,7 @@ def category(records: int) -> Json:
 
 
 def needs(report: Json, meter: Json) -> list[Need]:
-    """What an entry needs, next to what this benchmark has; `meter` is the account of the result's
+    """The rules of an entry, next to this benchmark; `meter` is the account of the result's
     meter."""
     records = report["category"]["records"]
     fine = meter["resolution_s"]

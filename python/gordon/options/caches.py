@@ -26,7 +26,7 @@ LAYOUTS = ("log", "sets", "log-sets")
 
 @dataclass(frozen=True, kw_only=True)
 class Objects:
-    """What of a trace is cached."""
+    """The unit of a trace that is cached."""
 
     objects: bool = False
     """Treat each request of a block trace as one object, identified by its start address."""
@@ -34,7 +34,7 @@ class Objects:
 
 @dataclass(frozen=True, kw_only=True)
 class Warmup:
-    """What of a trace is left out of the results."""
+    """The requests that are left out of the results."""
 
     warmup: Annotated[str | None, Text("N|PART|TIME")] = None
     """Start warm: exclude the first requests of the trace from all results: a number (100k), a part

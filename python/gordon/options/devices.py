@@ -40,7 +40,7 @@ class FlashPreset:
 
 @dataclass(frozen=True, kw_only=True)
 class FlashDevice:
-    """What is changed of a flash device."""
+    """Changes of a flash device."""
 
     set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
     """Override a value of the device: ftl.victim=fifo, timing.read=50us; capacity=8GiB makes a
@@ -106,7 +106,7 @@ class DiskPreset:
 
 @dataclass(frozen=True, kw_only=True)
 class DiskDevice:
-    """What is changed of a disk."""
+    """Changes of a disk."""
 
     diskspecs: Annotated[Path | None, FILE] = None
     """Disk in DiskSim 4.0's format, in place of --preset. Files that it names are looked up in its
@@ -188,7 +188,7 @@ class RealStorage:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedStorage(Array):
-    """What is changed of simulated storage."""
+    """Changes of simulated storage."""
 
     precondition: Annotated[float | None, Share("FRACTION")] = None
     """Simulated flash: fraction of the capacity to map before the run, in the steady state of

@@ -21,7 +21,7 @@ class Metering:
 
 @dataclass(frozen=True, kw_only=True)
 class Rest:
-    """What is measured before and after the runs."""
+    """Time that is measured before and after the runs."""
 
     idle_s: Annotated[float, Named("--idle"), Seconds()] = 10.0
     """Length of the idle baseline before the first run; 0: none. Default: 10s."""
@@ -80,7 +80,7 @@ class OwnSort:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkFiles:
-    """What else JouleSort sorts, and what it keeps."""
+    """Skewed keys, and files that are kept."""
 
     skewed: bool = False
     """Also sort skewed keys once, as the Daytona category requires."""

@@ -28,7 +28,7 @@ class Option:
     kind: Kind | None
     """How the value is given. None: there is no value, the option is given or not."""
     help: str
-    """What the option does."""
+    """The help, without its default."""
     default: str | None
     """The default in words, if there is one."""
     is_required: bool

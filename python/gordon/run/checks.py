@@ -107,7 +107,7 @@ def compare_engine(
         return
     slack = count * SLACK_BYTES
     compare(report, "write_bytes", "at least", ("engine", engine["output_bytes"]))
-    # A lost executor does not say what its tasks read.
+    # The reads of a lost executor's tasks are missing, so that the bound would be too low.
     if all(node["status"] == COMPLETE for node in nodes):
         requested = sum(engine[key] for key in READS)
         compare(report, "read_bytes", "at most", ("engine", requested), slack=slack)

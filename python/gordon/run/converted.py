@@ -36,7 +36,7 @@ class Workplace:
         stack = ExitStack()
         self.path = stack.enter_context(scratch(tempfile.gettempdir(), _PREFIX))
         self.names: dict[str, str] = {}
-        """What stands for a path: the file that it was made of, or a bundled file's name."""
+        """The name for a path: the file that it was made of, or a bundled file's name."""
         self.close = weakref.finalize(self, stack.close)
         """Removes the folder."""
 
@@ -83,7 +83,7 @@ class Converted:
     paths: list[str]
     """The traces."""
     warnings: list[str]
-    """What was lost or assumed, each after the name of the file or of the host in it."""
+    """Losses and assumptions, each after the name of the file or of the host in it."""
 
 
 def spooled(place: Workplace) -> Path:

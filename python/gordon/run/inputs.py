@@ -45,7 +45,7 @@ class Inputs:
     """Id of the job, or the name of its folder or log; empty for traces of nodes."""
     repeats: int = 1
     warnings: list[str] = field(default_factory=list)
-    """What is wrong with the run or the file, or was left out."""
+    """Errors of the run or the file, and what was left out."""
     folder: str = ""
     """The run, the trace or the folder of traces, which may have tables of stages and tasks; empty
     for several."""

@@ -50,7 +50,7 @@ GRACE_S = 3.0
 
 @dataclass(frozen=True)
 class Sizes:
-    """What each node gets."""
+    """The share of each node."""
 
     count: int
     memory: int
@@ -164,7 +164,7 @@ class LocalNodes:
         return missing
 
     def limits(self) -> dict[str, object]:
-        """What each node may use, for `run.json`; None without a limit."""
+        """The limits of each node, for `run.json`; None without a limit."""
         own = self.is_isolated
         return {
             "cores": self.cores if own else None,

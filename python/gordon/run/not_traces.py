@@ -1,4 +1,4 @@
-"""What is given in place of a trace: folders of traces, and files that have none.
+"""Inputs in place of a trace: folders of traces, and files that have none.
 
 A trace is a folder with a manifest. Errors about other files name the command that takes them.
 """
@@ -55,7 +55,7 @@ def is_of_blocks(path: Path) -> bool:
 
 
 def _kinds() -> dict[str, str]:
-    """What the records of each format are: `activity`, `blocks` or `objects`."""
+    """The kind of the records of each format: `activity`, `blocks` or `objects`."""
     return {one["name"]: one["of"] for one in json.loads(_core.trace_formats())}
 
 

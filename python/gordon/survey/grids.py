@@ -179,7 +179,7 @@ def _sensitivity(
     over_budget: list[int],
     by: str,
 ) -> dict[str, Any]:
-    """What the overhead ratio of each anchor alone would change.
+    """The changes by the overhead ratio of each anchor alone.
 
     Overhead multiplies the power of all parts of all designs, so every watt and joule scales and
     no comparison between designs moves; what can change is which designs the budget allows.

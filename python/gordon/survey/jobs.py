@@ -88,9 +88,9 @@ def run(jobs: Sequence[Inputs], survey: Callable[..., Row], rows: int) -> Row:
 
 
 def gains(result: Row) -> dict[str, float]:
-    """What flash gains over disks, for one job or the mean: `MaxE`, the work per joule relative to
-    that of the best disk design, and `MinT`, the speed relative to that of the fastest disk design.
-    Empty without disk designs."""
+    """The gains of flash over disks, for one job or the mean: `MaxE`, the work per joule relative
+    to that of the best disk design, and `MinT`, the speed relative to that of the fastest disk
+    design. Empty without disk designs."""
     by = result["by"]
     named = {name: row[by] for row in result["designs"] for name in row["names"]}
     if "MaxE-disk" not in named:
@@ -135,7 +135,7 @@ def _distinct(results: list[Row], key: str) -> list[Any]:
 
 
 def _sensitivity(first: Row, designs: list[Row], named: dict[str, str | None]) -> Row:
-    """What other overhead ratios would change: the factors are those of each job, the powers and
+    """The changes by other overhead ratios: the factors are those of each job, the powers and
     energies those of the mean."""
     by = first["by"]
     by_id = {design["id"]: design[by] for design in designs}

@@ -149,7 +149,7 @@ def _ownership(space: spaces.Space) -> dict[str, Row]:
 
 
 def noun(rows: list[Row]) -> str:
-    """What a row is: a machine, or a design where a machine has several storages, networks or
+    """The noun of a row: a machine, or a design where a machine has several storages, networks or
     numbers of nodes."""
     return "machine" if all(row["id"] == row["machine"] for row in rows) else "design"
 
@@ -189,7 +189,7 @@ def is_notable(row: Row, verdict: str | None) -> bool:
 
 
 def remarks(row: Row) -> list[str]:
-    """What a reader is to know of a machine, apart from its figures."""
+    """Remarks on a machine, beside its figures."""
     found = list(row["names"])
     if row["is_reference"]:
         found.append("traced here")
@@ -207,7 +207,7 @@ def front_figures(rows: list[Row]) -> list[str]:
 
 
 def _sentence(raw: Row, by_id: dict[str, Row], currency: str, deadline: float | None) -> str:
-    """What the survey says in a sentence: the recommended machine, or why there is none."""
+    """The answer in a sentence: the recommended machine, or why there is none."""
     verdict = raw["verdict"]
     if verdict is not None:
         return _recommended(verdict, by_id, currency)

@@ -125,7 +125,7 @@ def sources(parameters: list[Row], notable: list[Row]) -> list[Row]:
 
 
 def _shares(row: Row) -> dict[str, float]:
-    """What limits a machine, in the order of the bars."""
+    """The limits of a machine, in the order of the bars."""
     limits = row["limits"]
     return {key: limits[key] for key in SHARES if key in limits}
 

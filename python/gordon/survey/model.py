@@ -1,5 +1,6 @@
-"""What a survey asks, and what a model provides in Python: the core's configuration, and the keys
-of the result that only this model has. `gordon.survey.run` takes the steps that all models share.
+"""The request of a survey, and the part of a model in Python: the core's configuration, and the
+keys of the result that only this model has. `gordon.survey.run` takes the steps that all models
+share.
 """
 
 from abc import ABC, abstractmethod
@@ -96,7 +97,7 @@ class Model(ABC):
 
     @abstractmethod
     def space(self, raw: Row) -> Row:
-        """What the result says of the space."""
+        """The space, as the result has it."""
 
     @abstractmethod
     def keys(self, raw: Row) -> Row:

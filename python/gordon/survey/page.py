@@ -54,7 +54,7 @@ def stage_columns(
 
 
 def _code(text: str) -> Markup:
-    """What is between backticks, as code."""
+    """Text in which words between backticks are code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 escaped
 
 

@@ -172,7 +172,7 @@ def _traced(traces: Sequence[str]) -> dict[str, Any]:
 
 
 def _choice(name: str, machine: Machine, machines: list[Machine]) -> list[str]:
-    """What was chosen, if machines with the processor differ in speed."""
+    """The choice, if machines with the processor differ in speed."""
     speeds = sorted(_value(one["core_speed"]) for one in machines)
     if speeds[-1] <= speeds[0] * _SAME_SPEED:
         return []

@@ -66,7 +66,7 @@ def is_notable(row: Row, result: Row) -> bool:
 
 
 def remarks(row: Row) -> list[str]:
-    """What a reader is to know of a design, apart from its figures."""
+    """Remarks on a design, beside its figures."""
     found = _names(row)
     if row["is_reference"]:
         found.append("recorded here")
@@ -121,7 +121,7 @@ def _sentence(raw: Row, by_id: dict[str, Row], currency: str) -> str:
 
 
 def _open(maybe: Row, by_id: dict[str, Row], currency: str) -> str:
-    """What decides whether a design keeps up."""
+    """The resource that decides whether a design keeps up."""
     design = by_id[maybe["id"]]
     what = " and ".join(RESOURCES[name] for name in design["short_of"])
     suffice = "suffices" if len(design["short_of"]) == 1 else "suffice"

@@ -74,7 +74,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def _wrong(stage: Any) -> str | None:
-    """What is wrong with an entry of the list of stages."""
+    """The error in an entry of the list of stages."""
     if not isinstance(stage, dict):
         return f": {stage!r} is not an object"
     for key in _KEYS:

@@ -213,7 +213,7 @@ def _clock(paper: Row, designs: list[Row]) -> list[str]:
 
 
 def _f_v2(cpu: str, slow: float, fast: float) -> float:
-    """What f v^2 falls to between two clocks of a shipped processor."""
+    """The ratio of f v^2 between two clocks of a shipped processor."""
     part = load("cpu", cpu)
     low, high = number(part["clock_min"]), number(part["clock_max"])
     volt_low, volt_high = number(part["volt_min"]), number(part["volt_max"])

@@ -137,14 +137,14 @@ def is_notable(row: Row, verdict: str | None) -> bool:
 
 
 def limiting(row: Row) -> str:
-    """What takes most of the time of a cluster: `compute 80%`."""
+    """The part that takes most of the time of a cluster: `compute 80%`."""
     limits: dict[str, float] = row["limits"]
     most = max(limits, key=lambda name: limits[name], default=None)
     return "" if most is None else f"{most.replace('_', ' ')} {limits[most]:.0%}"
 
 
 def _sentence(raw: Row, by_id: Row, currency: str, deadline: float | None) -> str:
-    """What the survey says in a sentence."""
+    """The answer in a sentence."""
     verdict = raw["verdict"]
     fastest = by_id[raw["named"]["fastest"]]
     if verdict is None:

@@ -132,7 +132,7 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
 
 
 def _remarks(row: Row, verdict: str | None) -> list[str]:
-    """What a reader is to know of a cluster, apart from its figures."""
+    """Remarks on a cluster, beside its figures."""
     return [
         *(["verdict"] if row["id"] == verdict else []),
         *row["names"],
@@ -159,7 +159,7 @@ def _spaced(name: str) -> str:
 
 
 def _cost(row: Row, key: str) -> float | None:
-    """What a cluster costs: price, energy, or its number of nodes."""
+    """The cost of a cluster: price, energy, or its number of nodes."""
     found: float | None = row["nodes"] if key == "nodes" else outcome(row)[key]
     return found
 

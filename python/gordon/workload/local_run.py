@@ -1,4 +1,4 @@
-"""What the runs of all programs on local nodes share: the sizes of the nodes, their capture, and
+"""Runs of programs on local nodes: the sizes of the nodes, their capture, and
 the event log of Spark."""
 
 import json
@@ -40,8 +40,8 @@ def sizes_of(
     cores: float | None,
     disk_rate: str | None,
 ) -> Sizes:
-    """What each local node gets. `disk` is in bytes. Raises GordonError for what no node of Spark
-    runs with, or what this machine does not have."""
+    """The share of each local node. `disk` is in bytes. Raises GordonError for a share on which no
+    node of Spark runs, or which this machine does not have."""
     check_nodes(nodes)
     quotas.cores_of(nodes, cores)
     bytes_ = _core.parse_bytes(memory)
@@ -86,7 +86,7 @@ def capture(
 
 
 def _scope(node: Node) -> dict[str, Any]:
-    """What an agent captures of a node."""
+    """The capture of a node by an agent."""
     scope: dict[str, Any] = {"kind": "node", "name": node.name}
     if node.group is None:
         return scope | {"processes": [process.pid for process in node.processes]}

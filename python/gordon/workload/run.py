@@ -180,7 +180,7 @@ def sizes_of(
     cores: float | None = None,
     disk_rate: str | None = None,
 ) -> Sizes:
-    """What each local node gets for an input of `size`. Raises GordonError."""
+    """The share of each local node for an input of `size`. Raises GordonError."""
     local_run.check_nodes(nodes)
     disk = DISK_BASE + job.disk_per_byte * _core.parse_bytes(size) // nodes
     return local_run.sizes_of(nodes, disk, memory, network, cores, disk_rate)

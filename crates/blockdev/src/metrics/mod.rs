@@ -60,7 +60,7 @@ impl Metrics {
 
 impl Drop for Metrics {
     fn drop(&mut self) {
-        // It fails only if the counter overflows, after 2^64 writes.
+        // The write fails only if the counter overflows, after 2^64 writes.
         let _ = rustix::io::write(&*self.wake_fd, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             // A panic of the thread has already been printed.

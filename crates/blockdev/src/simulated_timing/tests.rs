@@ -2,9 +2,9 @@
 //! and idle periods at the same times; they must issue the same operations at the same times, and
 //! answer alike.
 //!
-//! There are two exceptions. The simulated device answers a write from the write buffer at once. The
-//! store answers it when the bytes are in the buffer, which takes longer while the rest of their
-//! page is being read, or the page is being programmed. In idle time the store writes out its
+//! There are two exceptions. The simulated device answers a write from the write buffer at once.
+//! The store answers it when the bytes are in the buffer, which takes longer while the rest of
+//! their page is being read, or the page is being programmed. In idle time the store writes out its
 //! buffer, and the simulated device does not: idle periods follow a flush here.
 
 use super::{Busy, SimulatedTiming};

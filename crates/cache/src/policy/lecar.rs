@@ -3,9 +3,9 @@
 //! weights. If an object is requested again soon after one of the two evicted it, the weight of
 //! that one decreases.
 //!
-//! It follows `LeCaR.c` of libCacheSim 0.3.5, including the random generator and its seed: learning
-//! rate 0.45, discount 0.005^(1/bytes), ghosts of half the capacity for each of the two, draws in
-//! steps of 0.01. An object that both would evict leaves no ghost.
+//! The policy follows `LeCaR.c` of libCacheSim 0.3.5, including the random generator and its seed:
+//! learning rate 0.45, discount 0.005^(1/bytes), ghosts of half the capacity for each of the two,
+//! draws in steps of 0.01. An object that both would evict leaves no ghost.
 
 use super::frequency::Frequencies;
 use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};

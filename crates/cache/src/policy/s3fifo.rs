@@ -1,11 +1,11 @@
 //! S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, "FIFO Queues are All You Need for Cache Eviction", SOSP
 //! 2023, algorithm 1), in bytes.
 //!
-//! It follows `S3FIFO.c` of libCacheSim 0.3.5 with its defaults: the small queue has a tenth of the
-//! capacity, the ghosts have as many bytes as the main queue, and an object needs two hits in the
-//! small queue to enter the main queue. An object larger than the small queue is not admitted.
-//! Until the first eviction, an object that finds the small queue full enters the main queue.
-//! libCacheSim has separate tables for the two queues and the ghosts; here they share one.
+//! The policy follows `S3FIFO.c` of libCacheSim 0.3.5 with its defaults: the small queue has a
+//! tenth of the capacity, the ghosts have as many bytes as the main queue, and an object needs two
+//! hits in the small queue to enter the main queue. An object larger than the small queue is not
+//! admitted. Until the first eviction, an object that finds the small queue full enters the main
+//! queue. libCacheSim has separate tables for the two queues and the ghosts; here they share one.
 
 use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
@@ -131,7 +131,7 @@ impl Policy for S3Fifo {
             self.evict();
         }
         if !was_ghost && size == self.small_capacity {
-            // It would evict all other objects of the small queue.
+            // The object would evict all others of the small queue.
             self.counts.refused += 1;
             return (Access::Miss, NOT_ADMITTED);
         }

@@ -3,12 +3,12 @@
 //! part of segmented LRU. An object that leaves the window enters the main part if it was requested
 //! more often than the object that would have to be evicted for it.
 //!
-//! It follows `WTinyLFU.c` of libCacheSim 0.3.5 with its defaults. Until the cache is full, all
-//! objects are in the window. The segments of the main part have a fifth and four fifths of it. An
-//! object is counted when it is inserted, when it leaves the window, and at a hit in the main part.
-//! An object larger than the window is not admitted. The counts are the [`Sketch`] of the paper; in
-//! libCacheSim they have 32 bits, take about 58 bytes for each byte of the cache, and are in effect
-//! never halved.
+//! The policy follows `WTinyLFU.c` of libCacheSim 0.3.5 with its defaults. Until the cache is full,
+//! all objects are in the window. The segments of the main part have a fifth and four fifths of it.
+//! An object is counted when it is inserted, when it leaves the window, and at a hit in the main
+//! part. An object larger than the window is not admitted. The counts are the [`Sketch`] of the
+//! paper; in libCacheSim they have 32 bits, take about 58 bytes for each byte of the cache, and are
+//! in effect never halved.
 
 use super::sketch::Sketch;
 use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};

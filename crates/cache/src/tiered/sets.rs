@@ -14,8 +14,8 @@ use crate::index::hash;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Memory of the index for each set: a Bloom filter of 64 bits, in which an object sets four, and 32
-/// bits for requested objects.
+/// Memory of the index for each set: a Bloom filter of 64 bits, in which an object sets four, and
+/// 32 bits for requested objects.
 pub(super) const INDEX_BYTES: u64 = 12;
 const DISTANT: u8 = 7;
 

@@ -2,8 +2,8 @@
 //! block events of the kernel.
 //!
 //! A thread reads the events of the first source that is available, merges them by time, matches
-//! issues to completions, and writes the requests of each route. All queues are bounded. Events that
-//! the kernel dropped are counted.
+//! issues to completions, and writes the requests of each route. All queues are bounded. Events
+//! that the kernel dropped are counted.
 
 mod format;
 mod instance;

@@ -100,8 +100,8 @@ impl BlockRoute {
         self.files.iter().all(|file| file.writer.is_err())
     }
 
-    /// Processes an event, if it is of this route. Requests issued before `start` or after `end` are
-    /// left out.
+    /// Processes an event, if it is of this route. Requests issued before `start` or after `end`
+    /// are left out.
     pub(super) fn process_event(&mut self, event: &BlockEvent, start: Ns, end: Ns) {
         if self.devices.as_ref().is_some_and(|devices| !devices.contains(&event.device)) {
             return;

@@ -1,8 +1,8 @@
 //! Shares the block log of the machine out among nodes that have no devices of their own.
 //!
 //! The kernel does not record for whom a buffered write is, so requests are assigned such that each
-//! node has, in each sample, its share of the bytes read and written. The share of a sample is known
-//! at its end, and the requests wait until then.
+//! node has, in each sample, its share of the bytes read and written. The share of a sample is
+//! known at its end, and the requests wait until then.
 
 use gordon_blockio::IoOp;
 use gordon_trace::BlockIo;

@@ -15,8 +15,8 @@ pub struct NodesOptions {
     pub scopes: Vec<ScopeOptions>,
     /// Time between samples in nanoseconds, at least 100 ms.
     pub interval_ns: u64,
-    /// Samples are taken when the wall clock differs from this time, in nanoseconds since 1970, by a
-    /// multiple of the interval.
+    /// Samples are taken when the wall clock differs from this time, in nanoseconds since 1970, by
+    /// a multiple of the interval.
     #[serde(default)]
     pub phase_unix_ns: u64,
     /// The command that the run is of, for the manifest.

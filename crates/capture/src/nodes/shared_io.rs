@@ -1,9 +1,9 @@
 //! The share of each node in the machine's block I/O, for nodes that have no devices of their own.
 //!
-//! `/proc/PID/io` has the bytes that a process caused to be read, and those that it will cause to be
-//! written: the kernel writes them some time later. Bytes that were counted and not yet seen at the
-//! devices are therefore outstanding, and a node's share of the I/O of a sample is its part of all
-//! outstanding bytes, or of the bytes that the devices moved, if these were more.
+//! `/proc/PID/io` has the bytes that a process caused to be read, and those that it will cause to
+//! be written: the kernel writes them some time later. Bytes that were counted and not yet seen at
+//! the devices are therefore outstanding, and a node's share of the I/O of a sample is its part of
+//! all outstanding bytes, or of the bytes that the devices moved, if these were more.
 
 use crate::block::IoShare;
 use gordon_trace::{DiskSample, Sample};

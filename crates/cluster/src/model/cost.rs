@@ -1,4 +1,5 @@
-//! How models of machines choose: by the upper ends of times, and by price and energy of those times.
+//! How models of machines choose: by the upper ends of times, and by price and energy of those
+//! times.
 
 use crate::space::machine::Machine;
 use crate::survey::{Choice, Front};
@@ -85,8 +86,8 @@ impl Compared {
     }
 }
 
-/// The longest time that a recommended design may take, if the fastest takes `fastest`: the deadline,
-/// otherwise a little more than the fastest. `None` if no design meets the deadline.
+/// The longest time that a recommended design may take, if the fastest takes `fastest`: the
+/// deadline, otherwise a little more than the fastest. `None` if no design meets the deadline.
 pub(super) fn longest(deadline: Option<f64>, fastest: f64) -> Option<f64> {
     match deadline {
         Some(deadline) => (fastest <= deadline).then_some(deadline),
@@ -103,8 +104,8 @@ pub(super) fn least_cost(fronts: &[Front], time: f64, fastest: u64) -> (VerdictB
     }
 }
 
-/// The design of a front of time and cost with the least cost of those that take at most `time`: the
-/// front is in the order of the times, so the first of the last with another cost.
+/// The design of a front of time and cost with the least cost of those that take at most `time`:
+/// the front is in the order of the times, so the first of the last with another cost.
 fn least_within(front: &Front, time: f64) -> Option<u64> {
     let within = front.objectives[0].partition_point(|secs| *secs <= time);
     let last = within.checked_sub(1)?;

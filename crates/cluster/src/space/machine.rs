@@ -249,7 +249,7 @@ impl Machine {
             let why = format!("{threads} is not 1 to {}, the cores of the machine", *self.cores);
             return Err(self.impossible("threads_per_core", why));
         }
-        // It would be part of the name of every processor.
+        // An empty name would be part of the name of every processor.
         if self.models.iter().any(|model| is_blank(model)) {
             return Err(self.impossible("models", "a name is blank"));
         }

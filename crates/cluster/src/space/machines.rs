@@ -2,8 +2,8 @@
 //! number of nodes, in the order of the space. The number of nodes changes fastest; a design's
 //! number is its index.
 //!
-//! A place is a number of nodes with a distinct storage and network. Designs at the same place differ
-//! only in their processors, power and price.
+//! A place is a number of nodes with a distinct storage and network. Designs at the same place
+//! differ only in their processors, power and price.
 
 use crate::space::cores::Cores;
 use crate::space::machine::{Machine, StorageTable, network_label};

@@ -44,10 +44,10 @@ impl<'a> TraceReference<'a> {
     }
 }
 
-/// The machine whose processor was traced. Sizes of a family share a processor and its speed, so one
-/// with as many cores is preferred, and then the one with the nearest memory. With another number
-/// of threads a core, the same processor has another speed for each of them. The name of an Arm core
-/// is not a processor: machines of different clocks have the same cores.
+/// The machine whose processor was traced. Sizes of a family share a processor and its speed, so
+/// one with as many cores is preferred, and then the one with the nearest memory. With another
+/// number of threads a core, the same processor has another speed for each of them. The name of an
+/// Arm core is not a processor: machines of different clocks have the same cores.
 pub(crate) fn same_processor<'a>(
     machines: &'a [Machine],
     traced: &MachineInfo,

@@ -72,8 +72,8 @@ pub fn run_with<S: Survey>(
 /// The replays of `survey` that are not in `store`.
 ///
 /// # Errors
-/// Returns an error if a trace cannot be read, a part is not in the catalogue, a value is invalid, or
-/// a stop is requested.
+/// Returns an error if a trace cannot be read, a part is not in the catalogue, a value is invalid,
+/// or a stop is requested.
 pub fn missing_replays<S: Survey>(
     survey: &S,
     store: &ReplayStore,

@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 const MONITORS: [&str; 3] = ["sysstat", "prometheus", "rezolus"];
 /// Seconds from which a record of a monitor may be that of a service. Assumed.
 const LONG_RECORD: f64 = 1800.0;
-/// Share of the 99th percentile of busy cores that the median of a service has at least: nights have
-/// less load than days, and a machine that waits for jobs has none. Assumed.
+/// Share of the 99th percentile of busy cores that the median of a service has at least: nights
+/// have less load than days, and a machine that waits for jobs has none. Assumed.
 const STEADY: f64 = 0.1;
 
 /// A trace, as the models need it.
@@ -146,8 +146,8 @@ impl JobStream {
         self.samples.iter().map(|s| s.span).sum()
     }
 
-    /// Whether it looks like the record of a service: it comes from a monitor, without a command, is
-    /// long, and its load is steady, that is, its median is near the most.
+    /// Whether it looks like the record of a service: it comes from a monitor, without a command,
+    /// is long, and its load is steady, that is, its median is near the most.
     pub(crate) fn looks_like_service(&self) -> bool {
         let manifest = self.stream.trace.manifest();
         let is_of_monitor =
@@ -340,13 +340,13 @@ fn unwritten(stream: &Stream) -> Bytes {
 /// Whether the memory of a machine holds a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MemoryFit {
-    /// It does.
+    /// The memory holds what was used.
     Fits,
     /// The trace has no memory.
     Unknown,
-    /// It is less than was used, and what could be dropped is unknown.
+    /// The memory is less than was used, and what could be dropped is unknown.
     MaybeTooSmall,
-    /// It is less than what the kernel could not drop.
+    /// The memory is less than what the kernel could not drop.
     TooSmall,
 }
 

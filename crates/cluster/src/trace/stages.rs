@@ -1,11 +1,12 @@
 //! Stages of a job, at whose ends its nodes wait for each other.
 //!
-//! Model: docs/design/cluster.md, "Time: `stages`". Samples with the same number on all nodes are of
-//! the same second, as for `sync`. A sample belongs to the stage that covers most of it; all samples
-//! outside of stages are one stage. So barriers are fewer than those of `sync` and more than none.
+//! Model: docs/design/cluster.md, "Time: `stages`". Samples with the same number on all nodes are
+//! of the same second, as for `sync`. A sample belongs to the stage that covers most of it; all
+//! samples outside of stages are one stage. So barriers are fewer than those of `sync` and more
+//! than none.
 //!
-//! What limits a stage is a question about each stage alone: there, a sample counts by the share of it
-//! that the stage covers, in every stage that covers it.
+//! What limits a stage is a question about each stage alone: there, a sample counts by the share of
+//! it that the stage covers, in every stage that covers it.
 
 use crate::error::ClusterError;
 use gordon_units::Ns;
@@ -92,9 +93,9 @@ impl StageWindow {
     }
 }
 
-/// The stage of each sample, as an index of `stages`; their number stands for the time outside of all
-/// of them. `samples` holds start and length of each sample. Of stages that cover a sample equally,
-/// the first counts.
+/// The stage of each sample, as an index of `stages`; their number stands for the time outside of
+/// all of them. `samples` holds start and length of each sample. Of stages that cover a sample
+/// equally, the first counts.
 pub fn stage_of_samples(stages: &[Stage], samples: &[(Ns, Ns)]) -> Vec<usize> {
     let of_sample = |&(start, span): &(Ns, Ns)| {
         let (start, end) = (start.as_secs(), (start + span).as_secs());

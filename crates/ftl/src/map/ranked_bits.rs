@@ -49,7 +49,8 @@ impl RankedBits {
         Some(self.before[group] + whole.sum::<u32>() + part.count_ones())
     }
 
-    /// The memory that [`select`](Self::select) is likely to read, for a prefetch: counts and words.
+    /// The memory that [`select`](Self::select) is likely to read, for a prefetch: counts and
+    /// words.
     pub fn memory_near(&self, rank: u32) -> (&[u32], &[u64]) {
         let group = self.likely_group(rank);
         (&self.before[group..], &self.words[group * GROUP..])

@@ -289,8 +289,8 @@ impl Actuator {
     }
 }
 
-/// The first sector before `end` for which `is` holds, if it holds for all sectors behind it and for
-/// the last one.
+/// The first sector before `end` for which `is` holds, if it holds for all sectors behind it and
+/// for the last one.
 fn first_where(mut begin: u64, end: u64, is: impl Fn(u64) -> bool) -> u64 {
     let mut last = end - 1;
     while begin < last {
@@ -324,8 +324,8 @@ impl Room {
         u64::from(self.sector_buffer)
     }
 
-    /// Whether there is room for a sector of a pass when it passes. `later` is the answer if this is
-    /// after the transfer, and not all data of the command have left the segment by then.
+    /// Whether there is room for a sector of a pass when it passes. `later` is the answer if this
+    /// is after the transfer, and not all data of the command have left the segment by then.
     fn fits(&self, lba: u64, pass: &MediaPass, later: bool) -> bool {
         let begins = pass.begins + pass.time(lba - pass.first);
         let at = pass.begins + pass.time(lba + self.ahead() - pass.first);

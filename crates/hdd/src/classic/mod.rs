@@ -1,8 +1,8 @@
 //! A drive with a segmented buffer, as drives of the 1990s had.
 //!
-//! It has the parameters by which DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101)
-//! describes such drives; several of these were measured. The head moves in closed form, track by
-//! track; the drive proceeds from one step of its bus to the next.
+//! The drive has the parameters by which DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger,
+//! CMU-PDL-08-101) describes such drives; several of these were measured. The head moves in closed
+//! form, track by track; the drive proceeds from one step of its bus to the next.
 //!
 //! - **Overheads** depend on the operation, on whether its data are in the buffer, and on the
 //!   previous operation. The arm does not start before they are over.

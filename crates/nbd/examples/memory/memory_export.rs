@@ -1,8 +1,8 @@
 //! A volatile export in memory, for tests and benchmarks, and as an example of an [`Export`].
 //!
-//! It is sparse. The first write to a chunk of 64 KiB allocates it, and a trim or zeroes that cover
-//! the chunk free it; tables of chunks are allocated in the same way. Each chunk has a lock, so
-//! that a request changes the bytes of a chunk atomically.
+//! The export is sparse. The first write to a chunk of 64 KiB allocates it, and a trim or zeroes
+//! that cover the chunk free it; tables of chunks are allocated in the same way. Each chunk has a
+//! lock, so that a request changes the bytes of a chunk atomically.
 
 use gordon_nbd::{AllocationExtent, Errno, Export, ExportInfo, MAX_EXTENTS, Op, Request};
 use std::sync::{OnceLock, PoisonError, RwLock};

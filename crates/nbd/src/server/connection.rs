@@ -193,11 +193,11 @@ fn send_all(
 enum BlockedOn {
     /// Nothing: the next request can be accepted.
     Nothing,
-    /// It waits for bytes of the client.
+    /// Bytes of the client.
     Bytes,
-    /// It waits for a buffer.
+    /// A buffer.
     Memory,
-    /// It waits for completions, or for the client to receive replies.
+    /// Completions, or a client that receives replies.
     Space,
 }
 

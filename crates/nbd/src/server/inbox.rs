@@ -24,11 +24,12 @@ pub(super) struct CompletedRequest {
 /// What the thread of the connection is doing, as far as waking it is concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SleepState {
-    /// It works, and will check the inbox before it sleeps.
+    /// The connection works, and will check the inbox before it sleeps.
     Not,
-    /// It waits in `recv` with nothing in flight. Only input or a shutdown of the socket wakes it.
+    /// The connection waits in `recv` with nothing in flight. Only input or a shutdown of the
+    /// socket wakes it.
     Receiving,
-    /// It waits in `poll`, also for `wake_fd`.
+    /// The connection waits in `poll`, also for `wake_fd`.
     Polling,
 }
 
@@ -88,7 +89,7 @@ impl Inbox {
         let how = std::mem::replace(&mut state.sleep, SleepState::Not);
         drop(state);
         if how != SleepState::Receiving {
-            // It fails if nothing was written to `wake_fd`.
+            // The read fails if nothing was written to `wake_fd`.
             let _ = rustix::io::read(&self.wake_fd, &mut [0; 8]);
         }
     }
@@ -102,7 +103,7 @@ impl Inbox {
         match how {
             SleepState::Not => {}
             SleepState::Polling => self.wake(),
-            // It fails if the client has already disconnected.
+            // The shutdown fails if the client has already disconnected.
             SleepState::Receiving => drop(net::shutdown(&*self.socket, Shutdown::Read)),
         }
     }
@@ -132,13 +133,13 @@ impl Inbox {
     /// Disconnects the client, so that its thread stops waiting.
     pub(super) fn cut(&self) {
         self.state().cut = true;
-        // It fails if the client has already disconnected.
+        // The shutdown fails if the client has already disconnected.
         let _ = net::shutdown(&*self.socket, Shutdown::Both);
         self.wake();
     }
 
     fn wake(&self) {
-        // It fails only if the counter overflows, after 2^64 writes.
+        // The write fails only if the counter overflows, after 2^64 writes.
         let _ = rustix::io::write(&self.wake_fd, &1u64.to_ne_bytes());
     }
 }

@@ -132,7 +132,7 @@ impl Server {
 
     fn end(&mut self) -> usize {
         let Some(accept_thread) = self.accept_thread.take() else { return 0 };
-        // It fails only if the counter overflows, after 2^64 writes.
+        // The write fails only if the counter overflows, after 2^64 writes.
         let _ = rustix::io::write(&*self.wake_fd, &1u64.to_ne_bytes());
         // The accept loop panics only if the event callback does, and that panic was reported.
         let _ = accept_thread.join();

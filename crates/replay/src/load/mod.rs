@@ -330,8 +330,8 @@ struct RequestGenerator {
 }
 
 impl SyntheticLoad {
-    /// Number of requests and flushes. Where writes are drawn, the number of flushes is the expected
-    /// one.
+    /// Number of requests and flushes. Where writes are drawn, the number of flushes is the
+    /// expected one.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn requests(&self) -> u64 {
         let flushes = self.flushes.map_or(0.0, |flushes| {

@@ -412,8 +412,8 @@ pub fn buffer_warning(ssd: &Ssd, left: u64) -> Option<String> {
     })
 }
 
-/// A warning if the mapping table needs all of the controller's memory, computed as in section 4.2.2
-/// of the Gordon paper for the whole array.
+/// A warning if the mapping table needs all of the controller's memory, computed as in section
+/// 4.2.2 of the Gordon paper for the whole array.
 pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     let memory = **config.ftl.table_memory.as_ref()?;
     let (raw, page) = (ssd.raw_capacity(), ssd.page_bytes());

@@ -197,14 +197,14 @@ impl DieGroup {
         self.reads_bypassed = 0;
     }
 
-    /// Whether a read is to be served while a program or erase is suspended. Reads of background work
-    /// are served only before one that the host waits for.
+    /// Whether a read is to be served while a program or erase is suspended. Reads of background
+    /// work are served only before one that the host waits for.
     fn is_read_due(&self) -> bool {
         self.host_reads > 0 && self.reads_bypassed < MAX_READ_BYPASSES
     }
 
-    /// Serves the next read while a program or erase is suspended, or resumes that. Returns the time
-    /// of the next event.
+    /// Serves the next read while a program or erase is suspended, or resumes that. Returns the
+    /// time of the next event.
     #[cold]
     fn serve_or_resume(&mut self, s: &mut SharedState, now: Ns, suspended: Batch) -> Ns {
         if self.is_read_due() {

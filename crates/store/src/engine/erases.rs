@@ -2,8 +2,9 @@
 //!
 //! The contents of a block may be erased once a sync has recorded that none of them are needed;
 //! that sync also makes durable the newer copies and trims that supersede them. If no sync has ever
-//! recorded contents of the block, it may be erased at once. An erase is applied together with others
-//! that became possible, at the latest when its block is next programmed or the image is shut down.
+//! recorded contents of the block, it may be erased at once. An erase is applied together with
+//! others that became possible, at the latest when its block is next programmed or the image is
+//! shut down.
 
 use super::{Engine, Payload};
 use crate::format::summary;

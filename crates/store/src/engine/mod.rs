@@ -6,9 +6,9 @@
 //! of an operation is reported to the layer: at once, in another order, or after the time that
 //! simulated flash takes.
 //!
-//! Erases are deferred: the block is noted, and erased at the latest when the layer next programs it
-//! or the image is shut down. By then a sync has recorded that none of its contents are needed (see
-//! [`crate::block_table`]). One sync serves all erases since the previous sync.
+//! Erases are deferred: the block is noted, and erased at the latest when the layer next programs
+//! it or the image is shut down. By then a sync has recorded that none of its contents are needed
+//! (see [`crate::block_table`]). One sync serves all erases since the previous sync.
 //!
 //! Erasing a block clears its out-of-band entries and its summary. Its data stay until they are
 //! overwritten; in idle time their space is returned to the file system.

@@ -1,8 +1,8 @@
 //! Opening an engine: on an image that is mounted, with or without loss, or on a damaged one to
 //! read what can be proved.
 //!
-//! [`crate::mount`] and [`crate::salvage`] build the layer; here the engine is put on top of it, and
-//! lets it repair the effects of a power cut.
+//! [`crate::mount`] and [`crate::salvage`] build the layer; here the engine is put on top of it,
+//! and lets it repair the effects of a power cut.
 
 use super::erases::DeferredErases;
 use super::request::{OpenRequests, Payload};

@@ -223,7 +223,7 @@ pub fn judge(media: &MemoryMedia, model: &Model, what: &str, tally: &mut Tally) 
             engine.ftl().check().expect(what);
             tally.unreadable += usize::from(read_all(&mut engine, model, what) > 0);
             assert!(report.servable, "{what}: {report:#?}");
-            // It accepts writes, or reports why not.
+            // The store accepts writes, or reports why not.
             let data = vec![1; 512 * engine.ftl().config().sectors_per_page as usize];
             engine.start(Command::Write { offset: 0, fua: true }, Tagged { tag: 0, data });
             engine.run();

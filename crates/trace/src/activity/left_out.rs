@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, HashSet};
 const LONGEST: Ns = Ns(7 * 86_400 * Ns::SECOND.0);
 /// Samples after this length of a trace are left out.
 const LONGEST_TRACE: Ns = Ns(100 * 366 * 86_400 * Ns::SECOND.0);
-/// The largest sum of the amounts of a trace, and the largest gauge. Totals below it do not overflow.
+/// The largest sum of the amounts of a trace, and the largest gauge. Totals below it do not
+/// overflow.
 const LARGEST: f64 = (1_u64 << 62) as f64;
 /// Shares of time may exceed 1 by the tick in which a sample was taken.
 const MOST: f64 = 1.05;

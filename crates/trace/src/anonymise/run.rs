@@ -172,8 +172,8 @@ fn string(text: &mut String, key: &str, parent: &str, names: &mut Names) {
     names.replace(kind, text);
 }
 
-/// Whether a text is a number with an optional unit, a truth value, or a short word of letters for a
-/// unit.
+/// Whether a text is a number with an optional unit, a truth value, or a short word of letters for
+/// a unit.
 fn is_amount(text: &str) -> bool {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "+-.".contains(c));
     let is_number = rest.len() < text.len() && rest.len() <= 3;

@@ -1,5 +1,5 @@
-//! Reads the bytes of a file or of standard input, and decompresses them. gzip, zstd, xz, bzip2
-//! and the block streams of Java (`java_blocks`) are recognized by their magic numbers; concatenated
+//! Reads the bytes of a file or of standard input, and decompresses them. gzip, zstd, xz, bzip2 and
+//! the block streams of Java (`java_blocks`) are recognized by their magic numbers; concatenated
 //! compressed files are read to the end.
 //!
 //! Memory is bounded by a buffer of 256 KiB and the memory of the decompressor. The buffer grows

@@ -28,7 +28,7 @@ pub struct Executor {
 pub enum StageStatus {
     /// All of its tasks succeeded.
     Complete,
-    /// It was given up, to be tried again or with its job.
+    /// The stage was given up, to be tried again or with its job.
     Failed,
     /// The log does not have its end.
     Unfinished,
@@ -102,11 +102,11 @@ pub struct StageTotals {
 /// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskStatus {
-    /// It succeeded.
+    /// The task succeeded.
     Success,
-    /// It failed, or its executor was lost.
+    /// The task failed, or its executor was lost.
     Failed,
-    /// It was stopped because another one was first or its stage had ended.
+    /// The task was stopped because another one was first or its stage had ended.
     Killed,
     /// The log does not have its end.
     Unfinished,

@@ -45,8 +45,8 @@ impl<'a> Senders<'a> {
     /// wrote in the stages that it reads; in equal parts if that is unknown. Empty if no other
     /// executor is known.
     ///
-    /// The parents' output may have been written by an earlier stage of the same plan, under another
-    /// number.
+    /// The parents' output may have been written by an earlier stage of the same plan, under
+    /// another number.
     pub fn shares(&self, log: &EventLog, stage: u32, executor: usize) -> Vec<SenderShare> {
         let host = &log.executors[executor].host;
         let candidates = log.executors.iter().enumerate().filter(|(index, other)| {

@@ -2,9 +2,9 @@
 //!
 //! Spark names a stage by the place in the program that started it. For a query this is often a
 //! thread of Spark (`$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java`), and the same
-//! for all of its stages. The RDDs of a stage name the operators of the query's plan that made them;
-//! operators that were compiled together have one name (`WholeStageCodegen (1)`), and the plan says
-//! which they are.
+//! for all of its stages. The RDDs of a stage name the operators of the query's plan that made
+//! them; operators that were compiled together have one name (`WholeStageCodegen (1)`), and the
+//! plan says which they are.
 
 use super::events::{PlanNode, RddInfo};
 use serde::Deserialize;

@@ -1,5 +1,5 @@
-//! The tables of an event log: a Parquet file with a row for each attempt of a stage, and one with a
-//! row for each attempt of a task. `docs/FORMATS.md` describes their columns.
+//! The tables of an event log: a Parquet file with a row for each attempt of a stage, and one with
+//! a row for each attempt of a task. `docs/FORMATS.md` describes their columns.
 
 use super::log::EventLog;
 use super::model::{FIGURES, Stage, Task, TaskFigures, TaskStatus};

@@ -1,7 +1,8 @@
 //! A scanner of HTML: tags and the text between them, as they are.
 //!
-//! It follows the tokenizer of the HTML standard where documents of packages need it: quoted
-//! attributes, comments, raw text (`script`, `style`). It builds no tree. Comments are dropped.
+//! The parser follows the tokenizer of the HTML standard where documents of packages need it:
+//! quoted attributes, comments, raw text (`script`, `style`). It builds no tree. Comments are
+//! dropped.
 
 /// A piece of a document. The pieces in order are the document without its comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Seed text: what the word models and web pages are grown from.
 //!
-//! It comes from packages that are installed ([`packages`]), or from folders of the user. Files are
-//! read in an order that depends on their names alone and mixes them, until a language has
-//! [`SEED_BYTES`] of text and [`PAGE_BYTES`] of pages. So the same files give the same seed text
-//! on every machine.
+//! The text comes from packages that are installed ([`packages`]), or from folders of the user.
+//! Files are read in an order that depends on their names alone and mixes them, until a language
+//! has [`SEED_BYTES`] of text and [`PAGE_BYTES`] of pages. So the same files give the same seed
+//! text on every machine.
 //!
 //! In packages a line is used once, and lines of other languages that are also English are left
 //! out: both are what pages repeat (navigation, licences) or what is not translated. Lines without

@@ -1,7 +1,8 @@
 //! Lines of text in several languages.
 //!
 //! The text is a sequence of documents. A document has [`LINES`] lines of one language, which is
-//! drawn in proportion to the lines of the seed text. Lines have the lengths of the seed text's, so languages have the share of bytes that they have in the seed text.
+//! drawn in proportion to the lines of the seed text. Lines have the lengths of the seed text's, so
+//! languages have the share of bytes that they have in the seed text.
 
 use super::generator::{BLOCK, Generator, Part, Put, Separation};
 use super::model::Chain;

@@ -117,7 +117,7 @@ class Fit:
 
     @property
     def report(self) -> dict[str, Any]:
-        """What was found; keys are in snake_case and carry their units."""
+        """The parameters; keys are in snake_case and carry their units."""
         return {
             "probed": self.about,
             "parameters": self.model.parameters,

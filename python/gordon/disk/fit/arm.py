@@ -93,7 +93,7 @@ def _about(middle: float, within: float, count: int) -> Floats:
 
 
 def _blurred(aims: Floats, times: Floats, spindle: Spindle) -> Least:
-    """The same, where a host is late, and so asks late: what comes by soon after the least is
+    """The arm where a host is late, and so asks late: what comes by soon after the least is
     missed then. The likeliest, where lateness is exponential; one in fifty may be anything."""
     turn, late = spindle.revolution, 1.4 * spindle.spread
     offsets = (times - aims + turn / 2) % turn - turn / 2

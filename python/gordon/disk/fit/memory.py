@@ -21,7 +21,7 @@ TIMED = 8
 
 @dataclass(frozen=True)
 class Memory:
-    """What it keeps of what was read; sectors, nanoseconds."""
+    """The read cache: sectors, nanoseconds."""
 
     overhead: float
     sectors_a_second: float

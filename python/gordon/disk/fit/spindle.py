@@ -123,7 +123,7 @@ def first_guess(spindle: Spindle, top: int) -> Asking[float]:
         top -= 16 * step
         step *= 2
     raise GordonError(
-        "no track was found: the angle does not change from sector to sector",
+        "no track was found: the device does not behave like a rotating disk",
         "probe a hard disk directly",
         kind="not-rotating",
     )

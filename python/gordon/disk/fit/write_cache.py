@@ -20,9 +20,9 @@ from gordon.disk.fit.asking import FLUSH, READ, WRITE, Asking, Batch
 from gordon.disk.fit.memory import Memory
 from gordon.disk.fit.spindle import Spindle
 
-# So much is tried at most.
+# Pieces, and sectors, that are tried at most.
 MOST_PIECES, MOST_SECTORS = 1 << 13, 1 << 21
-# Everything is counted so often, for a host may be late once.
+# Number of counts of each value, because a host may be late once.
 REPEATS = 3
 # How far two counts of one number may be apart.
 APART = 0.02
@@ -30,7 +30,7 @@ APART = 0.02
 
 @dataclass(frozen=True)
 class Room:
-    """What there is for writes; None where it is not known."""
+    """The write cache and the rate of writes; None where unknown."""
 
     sectors: int | None
     pieces: int | None

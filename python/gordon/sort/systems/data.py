@@ -25,7 +25,7 @@ def _shipped() -> Table:
 
 
 def _sized(table: Table) -> Table:
-    """The same table, each measured row with its number of records: it keeps them when `records` is
+    """The table, each measured row with its number of records: a row keeps them when `records` is
     changed."""
     records = table.get("records")
     count = records.get("value") if isinstance(records, dict) else records

@@ -294,7 +294,7 @@ def _run(mine: own.Run | None) -> Json | None:
 
 
 def _fitted(parts: Parts, work: fit.Work, bases: dict[str, fit.Base]) -> Json:
-    """What the model has from measured rows and from what the text says of them."""
+    """The parts of the model that come from measured rows and from statements about them."""
     return {
         "busy_share_of_tdp": parts.busy_share,
         "memory_w_per_gib": parts.memory_w * 2**30,

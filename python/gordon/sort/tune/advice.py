@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 #: A die or a bus is at its limit (assumed: `steer` has 0.9 of loads without beginning and end).
 BUSY = 0.85
-#: Of the pages programmed, copies (assumed): each byte is written one and a half times.
+#: Share of programmed pages that are copies (assumed): each byte is written one and a half times.
 COPIES = 1 / 3
 #: Requests for each lane that keep it at work: one served and one that waits.
 DEEP = 2.0

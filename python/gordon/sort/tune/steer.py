@@ -109,7 +109,7 @@ def steer(
 
 
 def _climb(simulated: Simulated, load: Callable[[int], list[Request]], most: int) -> list[Json]:
-    """What was tried, and at the end what was found and why."""
+    """The loads that were tried, and at the end the findings with their reasons."""
     tried: list[Json] = []
     size = LEAST
     while True:
@@ -130,7 +130,7 @@ def _change(before: Json, now: Json) -> str:
 
 
 def why(row: Json) -> str:
-    """What limits the device in a run."""
+    """The limit of the device in a run."""
     text = (
         f"dies busy {row['dies_busy']:.0%} (reading {row['dies_reading']:.0%}), "
         f"busiest bus {row['busiest_bus']:.0%}"

@@ -146,7 +146,7 @@ class Watch:
     def _look(self) -> None:
         begin = self._clock()
         status = self._ask()
-        # It is as of some time in between.
+        # The status is of some time in between.
         self.samples.append(((begin + self._clock()) / 2, status))
 
     def _follow(self) -> None:

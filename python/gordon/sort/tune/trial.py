@@ -98,7 +98,7 @@ class Trials:
     def measure(self, point: Point, role: str) -> tuple[float, dict[str, Any]]:
         """Measures a point: its cost by the objective, and the facts of the sort."""
         if point.overwrite and not self.output.exists():
-            # It overwrites what a sort of its kind left.
+            # The sort overwrites the output of one of its kind.
             self._sort(point.to(overwrite=False))
         if not point.overwrite:
             self.output.unlink(missing_ok=True)

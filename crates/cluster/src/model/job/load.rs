@@ -15,7 +15,8 @@ use gordon_blockio::Usage;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A traced machine, or several as one ([`pooled`](super::pool::pooled)), on a storage and a network.
+/// A traced machine, or several as one ([`pooled`](super::pool::pooled)), on a storage and a
+/// network.
 #[derive(Clone, Debug)]
 pub struct JobNode {
     /// Its samples.
@@ -49,8 +50,8 @@ pub struct JobLoad {
 }
 
 impl JobLoad {
-    /// Prepares a job whose traced nodes are `traced`, on the target's number of nodes; `storage` is
-    /// the power of the simulated storage of each, if any. What does not depend on storage and
+    /// Prepares a job whose traced nodes are `traced`, on the target's number of nodes; `storage`
+    /// is the power of the simulated storage of each, if any. What does not depend on storage and
     /// network is taken from `other`, a load of the same traces.
     pub fn new(
         traced: JobNode,
@@ -81,8 +82,8 @@ impl JobLoad {
         }
     }
 
-    /// The job in a stage, for times and limits: it leaves out the busy times of storage, and so the
-    /// energy.
+    /// The job in a stage, for times and limits: it leaves out the busy times of storage, and so
+    /// the energy.
     pub fn in_stage(&self, window: &StageWindow) -> Self {
         let pairs: Vec<_> = self.samples.iter().zip(&self.costs).collect();
         let scaled = window

@@ -1,9 +1,9 @@
 //! The nodes of a job as one machine, which has the cores of all of them.
 //!
-//! What the nodes did in the same window of time is the work of the cluster in that window: CPU time
-//! and bytes add up, and the cluster is idle while all nodes are. The storage of a window is that of
-//! its busiest node, because its data lie there. On another number of nodes, each has its part of the
-//! bytes. docs/design/cluster.md, "Several nodes", has the equations.
+//! What the nodes did in the same window of time is the work of the cluster in that window: CPU
+//! time and bytes add up, and the cluster is idle while all nodes are. The storage of a window is
+//! that of its busiest node, because its data lie there. On another number of nodes, each has its
+//! part of the bytes. docs/design/cluster.md, "Several nodes", has the equations.
 
 use super::load::JobNode;
 use super::range::{PlaceCost, StorageRatio};
@@ -62,7 +62,8 @@ pub fn pooled(nodes: Vec<JobNode>, starts: &[f64]) -> JobNode {
     }
 }
 
-/// Start and end of the samples of the node that ends last, and windows of the time before it starts.
+/// Start and end of the samples of the node that ends last, and windows of the time before it
+/// starts.
 fn windows(nodes: &[JobNode], start: impl Fn(usize) -> f64) -> Vec<[f64; 2]> {
     let end = |at: usize| start(at) + nodes[at].samples.iter().map(|s| s.span).sum::<f64>();
     let last = (0..nodes.len()).max_by(|a, b| end(*a).total_cmp(&end(*b))).unwrap_or(0);

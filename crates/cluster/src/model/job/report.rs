@@ -28,8 +28,8 @@ pub struct JobReport {
 /// The results of a machine with one of its storages and networks.
 #[derive(Clone, Debug, Serialize)]
 pub struct MachineReport {
-    /// Name of the design: that of the machine, and of what was chosen from lists, and the number of
-    /// nodes unless it is that of the traces.
+    /// Name of the design: that of the machine, and of what was chosen from lists, and the number
+    /// of nodes unless it is that of the traces.
     pub id: String,
     /// Name of the machine.
     pub machine: String,
@@ -74,8 +74,8 @@ pub struct ReferenceReport {
     pub is_assumed: bool,
 }
 
-/// The recommended design: of those that are nearly as fast as the fastest, or meet the deadline, the
-/// cheapest or the one of least energy.
+/// The recommended design: of those that are nearly as fast as the fastest, or meet the deadline,
+/// the cheapest or the one of least energy.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verdict {
     /// Id of the design.

@@ -115,8 +115,8 @@ impl<'a> JobTraces<'a> {
         space.places.par_iter().map(|place| load(place, Some(&first))).collect()
     }
 
-    /// Whether machines with this memory hold the node that needs most. Fewer nodes than were traced
-    /// need more each.
+    /// Whether machines with this memory hold the node that needs most. Fewer nodes than were
+    /// traced need more each.
     pub fn fit(&self, design: &MachineDesign<'_>) -> MemoryFit {
         let memory = self.memory(design);
         let fits = self.streams.iter().map(|stream| stream.memory.fit(memory));

@@ -1,5 +1,5 @@
-//! The recommended machine: of those that are nearly as fast as the fastest, or meet the deadline, the
-//! cheapest, or the one of least energy.
+//! The recommended machine: of those that are nearly as fast as the fastest, or meet the deadline,
+//! the cheapest, or the one of least energy.
 
 use super::evaluate::{JobModel, index};
 use super::report::Verdict;

@@ -72,8 +72,8 @@ pub fn disk_use(times: &StorageTimes<'_>, rates: &Rates, state: IoState) -> f64 
     }
 }
 
-/// The sequential or the random requests of a load. Sequential ones of any size have the bandwidth of
-/// large ones, which caches and read-ahead make of them.
+/// The sequential or the random requests of a load. Sequential ones of any size have the bandwidth
+/// of large ones, which caches and read-ahead make of them.
 fn in_order(load: OpLoad, is_sequential: bool) -> OpLoad {
     let share = if is_sequential { load.sequential } else { 1.0 - load.sequential };
     let bytes = load.bytes * share;

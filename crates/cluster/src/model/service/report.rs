@@ -39,7 +39,8 @@ pub struct ServiceReport {
     pub is_reference: bool,
     /// Whether the design keeps up; `None` if the record leaves it open.
     pub keeps_up: Option<bool>,
-    /// Resources without which it keeps up: those that do not suffice, or for which that is unknown.
+    /// Resources without which it keeps up: those that do not suffice, or for which that is
+    /// unknown.
     pub short_of: Vec<&'static str>,
     /// The resource with the highest use, relative to what is allowed.
     pub limited_by: &'static str,
@@ -176,8 +177,8 @@ pub struct ServiceExtras {
     pub load: LoadReport,
     /// The recommended design; `None` if none is known to keep up.
     pub verdict: Option<ServiceVerdict>,
-    /// The best design for which the record leaves open whether it keeps up, if it is better than the
-    /// recommended one.
+    /// The best design for which the record leaves open whether it keeps up, if it is better than
+    /// the recommended one.
     pub maybe: Option<NearService>,
     /// The design that lacks least, if none keeps up.
     pub nearest: Option<NearService>,

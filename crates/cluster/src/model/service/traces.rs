@@ -78,8 +78,8 @@ impl<'a> ServiceTraces<'a> {
         self.storages.times(table)
     }
 
-    /// The sum of a demand of each node by itself, if which samples are of the same time is unknown:
-    /// that of nodes whose peaks coincide.
+    /// The sum of a demand of each node by itself, if which samples are of the same time is
+    /// unknown: that of nodes whose peaks coincide.
     pub fn coinciding(&self, of: impl Fn(&ServiceLoad) -> LoadUse) -> Option<LoadUse> {
         self.alone.iter().map(of).reduce(LoadUse::plus)
     }

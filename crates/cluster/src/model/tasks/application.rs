@@ -411,8 +411,9 @@ impl Executors {
         self.count.saturating_mul(self.slots).max(1)
     }
 
-    /// Seconds from the start of the first executor to that of the one with this number: as recorded,
-    /// or, of dynamic allocation, after the second in which Spark asks for it (1, 2, 4, ... a second).
+    /// Seconds from the start of the first executor to that of the one with this number: as
+    /// recorded, or, of dynamic allocation, after the second in which Spark asks for it (1, 2, 4,
+    /// ... a second).
     pub fn delay(&self, number: u32) -> f64 {
         match self.is_dynamic {
             true => f64::from((number + 1).next_power_of_two().ilog2()),
@@ -518,7 +519,8 @@ impl Kept {
         Self { tasks, first: HashMap::new(), left_out }
     }
 
-    /// Marks the first task of each slot, and of each stage in it, of all that an executor ever ran.
+    /// Marks the first task of each slot, and of each stage in it, of all that an executor ever
+    /// ran.
     fn find_first(&mut self, log: &EventLog) {
         let cores: HashMap<&str, u32> =
             log.executors.iter().map(|executor| (executor.id.as_str(), executor.cores)).collect();

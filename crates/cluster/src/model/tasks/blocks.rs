@@ -1,8 +1,8 @@
 //! Finds the cached blocks of an application: which stage made them, and which stages read them.
 //!
 //! A log does not have the sizes of blocks, unless it was asked to, but a task that found its block
-//! counts the block's bytes as input. A task that did not find it has computed it again, and has the
-//! input of the task that made it: none, or bytes of files.
+//! counts the block's bytes as input. A task that did not find it has computed it again, and has
+//! the input of the task that made it: none, or bytes of files.
 
 use super::application::{AT_ONCE, AppTask, Application};
 use super::cached::{Block, CachedBlocks};
@@ -73,8 +73,8 @@ impl Application {
         Some(CachedBlocks { bytes, reads, missed: reads - found, ..CachedBlocks::default() })
     }
 
-    /// The most bytes of blocks that are needed at a time: from the stage that made them to the last
-    /// one that reads them.
+    /// The most bytes of blocks that are needed at a time: from the stage that made them to the
+    /// last one that reads them.
     pub(super) fn most_cached(&self) -> f64 {
         let at = |stage: usize| {
             let needed =

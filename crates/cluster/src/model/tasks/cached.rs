@@ -1,5 +1,5 @@
-//! Blocks that a program caches in memory (`persist`, `cache`), and what a task does whose block was
-//! evicted.
+//! Blocks that a program caches in memory (`persist`, `cache`), and what a task does whose block
+//! was evicted.
 
 /// Blocks of an RDD that a stage made, and that tasks of later stages read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,12 +21,12 @@ pub struct CachedBlocks {
 /// Whether a task found the cached block that it reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Block {
-    /// It reads none.
+    /// The task reads none.
     #[default]
     No,
-    /// It found it.
+    /// The task found its block.
     Found,
-    /// It computed it again.
+    /// The task computed its block again.
     Missed,
 }
 

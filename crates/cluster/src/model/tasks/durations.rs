@@ -1,5 +1,5 @@
-//! How much the time of an application varies with the durations of its tasks: the tasks of each stage
-//! are drawn again from those recorded (bootstrap; Efron, Annals of Statistics, 1979).
+//! How much the time of an application varies with the durations of its tasks: the tasks of each
+//! stage are drawn again from those recorded (bootstrap; Efron, Annals of Statistics, 1979).
 
 use super::application::Application;
 use super::demand::TaskDemand;

@@ -1,9 +1,9 @@
 //! What the memory of a node holds while tasks run.
 //!
-//! Tasks and cached blocks share the working memory of an executor (Spark, "Tuning", unified memory).
-//! Tasks evict blocks, but not below the share of `spark.memory.storageFraction`; blocks do not evict
-//! what tasks use. Shuffle data are files. What the executors leave of the node's memory is page cache,
-//! in which they stay until they are read.
+//! Tasks and cached blocks share the working memory of an executor (Spark, "Tuning", unified
+//! memory). Tasks evict blocks, but not below the share of `spark.memory.storageFraction`; blocks
+//! do not evict what tasks use. Shuffle data are files. What the executors leave of the node's
+//! memory is page cache, in which they stay until they are read.
 
 use super::application::Application;
 use super::demand::TaskDemand;
@@ -76,8 +76,8 @@ impl Held {
 }
 
 impl Needs {
-    /// The needs with which the recorded executors hold what they did: the share `missed` of the reads
-    /// of cached blocks did not find them, and no shuffle data were read again.
+    /// The needs with which the recorded executors hold what they did: the share `missed` of the
+    /// reads of cached blocks did not find them, and no shuffle data were read again.
     pub fn as_recorded(
         self,
         executor: &Executor,

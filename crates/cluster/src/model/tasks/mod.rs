@@ -1,12 +1,12 @@
 //! The `tasks` model: an application of Spark, recorded by its event log, on any number of any
 //! machines. docs/design/cluster.md, "Tasks", has the equations.
 //!
-//! `application` reads the log, `blocks` which stages share cached data, `warm_up` the first tasks of a
-//! stage, `demand` what tasks need on any machine, `split` their number. `executor` is how a machine
-//! holds the executors, `memory` what fits in them and in the page cache, `place` makes a node of both,
-//! `node` has what a task takes there, and `simulate` schedules all tasks on a cluster. `range` has the
-//! doubts, `durations` those of the tasks' times. `evaluate` answers the designs, `rows` tabulates and
-//! `report` describes them, `notes` lists warnings and assumptions.
+//! `application` reads the log, `blocks` which stages share cached data, `warm_up` the first tasks
+//! of a stage, `demand` what tasks need on any machine, `split` their number. `executor` is how a
+//! machine holds the executors, `memory` what fits in them and in the page cache, `place` makes a
+//! node of both, `node` has what a task takes there, and `simulate` schedules all tasks on a
+//! cluster. `range` has the doubts, `durations` those of the tasks' times. `evaluate` answers the
+//! designs, `rows` tabulates and `report` describes them, `notes` lists warnings and assumptions.
 
 pub mod application;
 mod blocks;
@@ -93,8 +93,8 @@ pub struct TasksSurvey {
     /// The executors. Default: as recorded.
     #[serde(default)]
     pub executor: ExecutorSettings,
-    /// Speed of the driver relative to the recorded one, if it does not run on a machine such as the
-    /// nodes.
+    /// Speed of the driver relative to the recorded one, if it does not run on a machine such as
+    /// the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_speed: Option<f64>,
     /// Number of tasks of the stages that read shuffle data. Default: as recorded.

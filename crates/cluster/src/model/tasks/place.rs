@@ -10,9 +10,9 @@ use crate::space::machine::Machine;
 /// Share of the gain of a core while others are idle that tasks have, as a power: half of the half
 /// that a varying number of threads has in the `job` model. Assumed.
 const GAIN: f64 = 0.25;
-/// Share of the start of executors that is computing, as a power of the ratio of the speeds: on local
-/// nodes of 0.2 to 0.8 cores it is 0.84 (docs/validation/cluster.md); elsewhere more of it is waiting
-/// for the cluster manager.
+/// Share of the start of executors that is computing, as a power of the ratio of the speeds: on
+/// local nodes of 0.2 to 0.8 cores it is 0.84 (docs/validation/cluster.md); elsewhere more of it is
+/// waiting for the cluster manager.
 const STARTUP_COMPUTING: f64 = 0.75;
 /// Limits of the ratio of two heaps by which the time of collecting garbage grows.
 const HEAP_RATIO: std::ops::RangeInclusive<f64> = 0.25..=4.0;

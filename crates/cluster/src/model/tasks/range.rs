@@ -1,5 +1,5 @@
-//! The range of a predicted time: what each source of doubt does to it alone, to first order by what
-//! the chain of tasks that ended last is made of.
+//! The range of a predicted time: what each source of doubt does to it alone, to first order by
+//! what the chain of tasks that ended last is made of.
 //!
 //! As for the `job` model, the ends are those of an 80 % range, and the squares of their logarithms
 //! add up. The lower end is not below the lower end of the critical path.
@@ -52,12 +52,12 @@ pub(super) const SOURCES: [TasksSource; 11] = [
     TasksSource::Memory,
 ];
 
-/// Half of the 80 % range of runs on the same cluster, as a share of the time: larger than that of one
-/// machine, because the placement of tasks differs from run to run. Assumed.
+/// Half of the 80 % range of runs on the same cluster, as a share of the time: larger than that of
+/// one machine, because the placement of tasks differs from run to run. Assumed.
 const RUN_NOISE: f64 = 0.04;
-/// The same of the tasks of a stage, which add up as independent errors: as a share of their computing,
-/// and in core-seconds. Chosen so that the range holds about 80 % of the times on local nodes
-/// (docs/validation/cluster.md).
+/// The same of the tasks of a stage, which add up as independent errors: as a share of their
+/// computing, and in core-seconds. Chosen so that the range holds about 80 % of the times on local
+/// nodes (docs/validation/cluster.md).
 const STAGE_NOISE: f64 = 0.2;
 const STAGE_NOISE_CPU: f64 = 0.4;
 /// Half of the 80 % range of the start of executors, as a logarithm. Chosen in the same way.
@@ -67,8 +67,8 @@ const STARTUP_NOISE: f64 = 0.4;
 pub(super) struct Doubts {
     /// Half of the 80 % range that tasks' durations make, as a logarithm.
     pub durations: f64,
-    /// Seconds in which the first executor started when it was recorded, and those of them before the
-    /// time that is simulated.
+    /// Seconds in which the first executor started when it was recorded, and those of them before
+    /// the time that is simulated.
     pub start_of_first: f64,
     pub before: f64,
     /// What an assumed warm-up may take from the time, and add.
@@ -175,8 +175,8 @@ fn both(secs: f64, error: f64) -> [f64; 2] {
     [secs * (1.0 - (-error).exp()), secs * (error.exp() - 1.0)]
 }
 
-/// What is taken away from `secs`, and added, if the recorded time was all waiting, or all computing
-/// on a lone thread; `ratio` is between 1 and `lone`.
+/// What is taken away from `secs`, and added, if the recorded time was all waiting, or all
+/// computing on a lone thread; `ratio` is between 1 and `lone`.
 fn kept_or_scaled(secs: f64, lone: f64, ratio: f64) -> [f64; 2] {
     let recorded = secs / ratio;
     [(secs - recorded * lone.min(1.0)).max(0.0), (recorded * lone.max(1.0) - secs).max(0.0)]

@@ -151,7 +151,8 @@ pub struct ApplicationReport {
     pub startup_s: f64,
     /// Seconds of the driver outside of stages.
     pub driver_s: f64,
-    /// Core-seconds at a speed of 1 by which the first task of a slot in a stage is longer; the mean.
+    /// Core-seconds at a speed of 1 by which the first task of a slot in a stage is longer; the
+    /// mean.
     pub warm_up_s: f64,
     /// Number of tasks that are simulated.
     pub tasks: usize,
@@ -168,8 +169,8 @@ pub struct ApplicationReport {
 }
 
 /// The recommended cluster: the cheapest, or the one of least energy, of those that end within the
-/// deadline by the upper ends of their ranges; without a deadline, of those that are nearly as fast as
-/// the fastest.
+/// deadline by the upper ends of their ranges; without a deadline, of those that are nearly as fast
+/// as the fastest.
 #[derive(Clone, Debug, Serialize)]
 pub struct TasksVerdict {
     /// Id of the design.

@@ -1,12 +1,12 @@
-//! Simulates an application on a cluster: a list schedule of its tasks. Tasks of the same node share
-//! its cores, its storage and its link.
+//! Simulates an application on a cluster: a list schedule of its tasks. Tasks of the same node
+//! share its cores, its storage and its link.
 //!
-//! Stages start when what they wait for has ended and the driver has submitted them; the tasks of an
-//! earlier stage start first, in their recorded order, each on the node with the fewest busy slots.
-//! A task computes, waits for the bytes that it waited for when it was recorded, and computes again;
-//! the point at which it waits differs from task to task, so that those that start together do not
-//! all wait for the same device. Storage and link move its other bytes meanwhile. It ends when both
-//! are done.
+//! Stages start when what they wait for has ended and the driver has submitted them; the tasks of
+//! an earlier stage start first, in their recorded order, each on the node with the fewest busy
+//! slots. A task computes, waits for the bytes that it waited for when it was recorded, and
+//! computes again; the point at which it waits differs from task to task, so that those that start
+//! together do not all wait for the same device. Storage and link move its other bytes meanwhile.
+//! It ends when both are done.
 
 use super::application::Application;
 use super::demand::TaskDemand;
@@ -70,7 +70,7 @@ enum Step {
     First,
     Disk,
     Second,
-    /// It waits for the bytes that are moved behind its computing.
+    /// Waiting for the bytes that are moved behind the task's computing.
     Behind,
 }
 

@@ -1,14 +1,15 @@
-//! The number of tasks of stages. It stays as recorded, unless it is given (`--partitions`), or unless
-//! a stage had as many tasks for each slot as programs choose by the cores of their cluster. Then it
-//! has as many for each slot of another cluster.
+//! The number of tasks of stages. It stays as recorded, unless it is given (`--partitions`), or
+//! unless a stage had as many tasks for each slot as programs choose by the cores of their cluster.
+//! Then it has as many for each slot of another cluster.
 //!
-//! The bytes and the computing of a stage stay; a task takes the place of those that covered its part
-//! of the stage.
+//! The bytes and the computing of a stage stay; a task takes the place of those that covered its
+//! part of the stage.
 
 use super::application::{AppStage, Application};
 use super::demand::TaskDemand;
 
-/// The most tasks for each slot that programs choose by their cores (Spark, "Tuning": two to three).
+/// The most tasks for each slot that programs choose by their cores (Spark, "Tuning": two to
+/// three).
 const MOST_PER_SLOT: u32 = 3;
 /// Tasks of a stage at least, whatever the cores (Spark, `defaultParallelism` and `textFile`).
 const LEAST: u32 = 2;

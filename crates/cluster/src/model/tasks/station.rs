@@ -1,7 +1,7 @@
 //! A resource that running tasks share: each has an equal part of it (processor sharing).
 //!
-//! All tasks of a station progress at one rate, so a task leaves when the sum of that rate over time
-//! has grown by its demand: its place in the queue never changes.
+//! All tasks of a station progress at one rate, so a task leaves when the sum of that rate over
+//! time has grown by its demand: its place in the queue never changes.
 
 use super::key;
 use std::cmp::Reverse;

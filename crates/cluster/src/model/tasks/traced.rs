@@ -1,5 +1,5 @@
-//! The nodes that ran an application: from the reference machine, from the log, and from the traces of
-//! the nodes where there are some.
+//! The nodes that ran an application: from the reference machine, from the log, and from the traces
+//! of the nodes where there are some.
 
 use super::application::Application;
 use super::demand::TracedNode;

@@ -1,13 +1,14 @@
-//! What the first task of a slot in a stage takes on top of later ones: an executor loads and compiles
-//! the code of a stage while it runs it for the first time, and much more in its first stage.
+//! What the first task of a slot in a stage takes on top of later ones: an executor loads and
+//! compiles the code of a stage while it runs it for the first time, and much more in its first
+//! stage.
 //!
 //! Seconds are core-seconds on a core of speed 1, of computing that the engine counts or not.
 
 use super::median;
 
-/// The warm-up where no later task shows what it is: the share of a first task, and the most seconds.
-/// Assumed. On local nodes, first tasks of Spark's executors had 3 s, those of later stages 0.5 to 3 s
-/// (docs/validation/cluster.md).
+/// The warm-up where no later task shows what it is: the share of a first task, and the most
+/// seconds. Assumed. On local nodes, first tasks of Spark's executors had 3 s, those of later
+/// stages 0.5 to 3 s (docs/validation/cluster.md).
 struct Assumed {
     share: f64,
     most: f64,
@@ -42,8 +43,8 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
-    /// The warm-up of a stage whose tasks took these seconds: the difference of the medians of the first
-    /// ones and of the others.
+    /// The warm-up of a stage whose tasks took these seconds: the difference of the medians of the
+    /// first ones and of the others.
     pub fn of(tasks: impl Iterator<Item = (First, f64)>) -> Self {
         let (mut first, mut others, mut cold) = (Vec::new(), Vec::new(), 0);
         for (is_first, secs) in tasks {
@@ -64,8 +65,8 @@ impl WarmUp {
         if secs > 0.0 { 1.0 - (self.secs / secs).min(MOST_SHARE) } else { 1.0 }
     }
 
-    /// What a chain of tasks with these seconds of computing and of warm-up may lose and gain, because
-    /// the warm-up is assumed: it may be nothing, or most of the first task.
+    /// What a chain of tasks with these seconds of computing and of warm-up may lose and gain,
+    /// because the warm-up is assumed: it may be nothing, or most of the first task.
     pub fn doubt(self, computing: f64, warm_up: f64) -> [f64; 2] {
         let Some(later) = self.assumed.filter(|later| *later > 0.0 && self.secs > 0.0) else {
             return [0.0; 2];
