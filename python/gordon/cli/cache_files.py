@@ -5,9 +5,7 @@ from typing import Any
 
 import click
 
-from gordon.cli import terminal
 from gordon.cli.terminal import Output
-from gordon.files import STDOUT, write_all
 
 parquet_out = click.option(
     "--parquet",
@@ -26,16 +24,9 @@ def finish(
 ) -> None:
     """Writes what is wanted; shows the rest where stdout is not taken."""
     from gordon import cache
+    from gordon.cli import output
 
-    files: dict[str, Any] = {}
-    if json_path is not None:
-        files[json_path] = result
-    if report is not None:
-        files[report] = cache.html(result)
     if parquet is not None:
         cache.to_parquet(result, parquet)
-    write_all(files)
-    show(terminal.messages() if STDOUT in files else terminal.data(), result)
-    for path in (*files, parquet):
-        if path not in (None, STDOUT):
-            click.echo(f"wrote {path}", err=True)
+    files = [(json_path, result), (report, lambda: cache.html(result))]
+    output.finish(lambda console: show(console, result), files, [parquet])

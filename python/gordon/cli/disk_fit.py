@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.files import STDOUT, write_all
 from gordon.options import only_given
 
 
@@ -83,7 +82,7 @@ def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str |
     Prints the seek curve, revolution, zones, skews, heads, read cache and interface, and how
     closely a simulated disk with these parameters follows the probed one.
     """
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.fit_view import draw, show
     from gordon.cli.progress import Progress
     from gordon.disk import fit as fits
@@ -91,16 +90,7 @@ def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str |
     output.check(json_path, out, plot=plot, used=[log])
     with Progress("fitting") as progress:
         fitted = fits.fit(log, like=like, progress=progress.about)
-    files: dict[str, Any] = {}
-    if out is not None:
-        files[out] = fitted.toml
-    if json_path is not None:
-        files[json_path] = fitted.report
     if plot is not None:
         draw(plot, fitted)
-    write_all(files)
-    silent = json_path == STDOUT
-    show(terminal.messages() if silent else terminal.data(), fitted)
-    for path in (*files, plot):
-        if path is not None and path != STDOUT:
-            click.echo(f"wrote {path}", err=True)
+    files = [(out, fitted.toml), (json_path, fitted.report)]
+    output.finish(lambda console: show(console, fitted), files, [plot])

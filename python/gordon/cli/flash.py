@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.files import STDOUT, write_all
 from gordon.options import command, only_given
 from gordon.options.devices import Amplification, Checkpoints, FlashDevice, FlashPreset
 from gordon.options.loads import PATTERNS, BenchLoad, Host, TraceLoad
@@ -88,17 +87,14 @@ def wa(json_path: str | None, **given: Any) -> None:
     the theoretical value, if any, is printed for comparison only.
     """
     from gordon import flash
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.flash_view import amplified
     from gordon.cli.progress import Progress
 
     output.check(json_path)
     with Progress("writing") as progress:
         result = flash.wa(progress=progress.tick, **only_given(given))
-    if json_path is not None:
-        write_all({json_path: result})
-    silent = json_path == STDOUT
-    amplified(terminal.messages() if silent else terminal.data(), result)
+    output.finish(lambda console: amplified(console, result), [(json_path, result)])
 
 
 @flash.command()

@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.files import STDOUT, write_all
 from gordon.options import command, only_given
 from gordon.options.meters import (
     Benchmark,
@@ -46,6 +45,7 @@ def joulesort(
     from gordon.cli.joulesort_view import show
     from gordon.cli.meter_view import warn_of
     from gordon.energy import log
+    from gordon.joulesort.page import page
 
     ours = {"--memory": memory, "--temp": temp, "--config": config}
     of_ours = [word for name, value in ours.items() if value for word in (name, value)]
@@ -54,7 +54,6 @@ def joulesort(
             f"{of_ours[0]} applies to `gordon sort` only; put options of another sort into its CMD"
         )
     output.check(json_path, out, report=report)
-    silent = STDOUT in (json_path, out, report)
     messages = terminal.messages()
 
     def notify(what: str) -> None:
@@ -62,17 +61,12 @@ def joulesort(
             messages.text(what, style="dim")
 
     done = api.benchmark(notify, command=words, options=of_ours, **only_given(given))
-    files: dict[str, Any] = {}
-    if json_path is not None:
-        files[json_path] = done.json
-    if out is not None:
-        files[out] = log.text(done.rows)
-    if report is not None:
-        from gordon.joulesort.page import page
-
-        files[report] = page(done.json, done.rows)
-    write_all(files)
-    show(messages if silent else terminal.data(), done.json)
+    files = [
+        (json_path, done.json),
+        (out, lambda: log.text(done.rows)),
+        (report, lambda: page(done.json, done.rows)),
+    ]
+    output.finish(lambda console: show(console, done.json), files)
     warn_of(done.json["meters"])
     if not done.holds:
         broken = [check["failure"] for check in done.json["checks"] if check["held"] is False]

@@ -1,14 +1,14 @@
-"""Output files of a command are checked before its work begins."""
+"""Output files of a command: checked before its work begins, and written at its end."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from gordon import picture
-from gordon.cli.terminal import Column, data
+from gordon.cli.terminal import Column, Output, data, messages
 from gordon.errors import GordonError
 from gordon.files import STDOUT, write_all
 
@@ -104,6 +104,31 @@ def _check_folder(path: str) -> None:
         raise GordonError(
             f"cannot write {path}: {at} {why}", "name another folder", kind="unwritable"
         )
+
+
+def finish(
+    view: Callable[[Output], None],
+    files: Iterable[tuple[str | None, Any]] = (),
+    written: Iterable[str | None] = (),
+) -> None:
+    """The end of a command: writes the files whose path was given, shows the result where stdout is
+    free, and says what was written. `files` are paths with contents, as `gordon.files.write_all`
+    takes them, or functions that return these; `written` are files that the command wrote itself.
+    The result is also shown if a file cannot be written."""
+    wanted = {
+        path: content() if callable(content) else content
+        for path, content in files
+        if path is not None
+    }
+    made = [path for path in (*wanted, *written) if path is not None]
+    console = messages() if STDOUT in made else data()
+    try:
+        write_all(wanted)
+    finally:
+        view(console)
+    for path in made:
+        if path != STDOUT:
+            click.echo(f"wrote {path}", err=True)
 
 
 def table(columns: list[Column], result: dict[str, Any], json_path: str | None) -> None:

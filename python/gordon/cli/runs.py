@@ -1,17 +1,13 @@
 """The commands that run simulated devices, from their options to files and screen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from gordon.cli import output, terminal
+from gordon.cli import output
 from gordon.cli.progress import Part
 from gordon.cli.terminal import Output
 from gordon.cli.trace_input import reading
-from gordon.errors import GordonError
-from gordon.files import STDOUT, write_all
 from gordon.options import only_given
 from gordon.options.loads import PATTERNS
 from gordon.runs import FILES
@@ -45,14 +41,11 @@ def run(
             result = simulate(load, progress=progress.tick, **only_given(given))
         except CheckpointError as error:
             result, unkept = error.result, error
-    _finish(result, json_path, report, view)
     if parquet is not None:
         result.to_parquet(parquet)
+    _finish(result, json_path, report, view, [parquet, *files])
     if unkept is not None:
         raise unkept
-    for path in (parquet, *files):
-        if path is not None:
-            click.echo(f"wrote {path}", err=True)
 
 
 def compare(
@@ -79,21 +72,7 @@ def _finish(
     json_path: str | None,
     report: str | None,
     view: "Callable[[Output, Any], None]",
+    written: Iterable[str | None] = (),
 ) -> None:
-    """Writes JSON and report; shows the rest where stdout is not taken."""
-    files: dict[str, Any] = {}
-    if json_path is not None:
-        files[json_path] = result.report
-    if report is not None:
-        files[report] = result.html()
-    screen = terminal.messages() if STDOUT in files else terminal.data()
-    try:
-        write_all(files)
-    except GordonError:
-        # What is known is shown, be there room for files or not.
-        view(screen, result)
-        raise
-    for path in files:
-        if path != STDOUT:
-            click.echo(f"wrote {path}", err=True)
-    view(screen, result)
+    files = [(json_path, result.report), (report, result.html)]
+    output.finish(lambda console: view(console, result), files, written)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import click
 
 from gordon.cli import WithDefault, options
-from gordon.files import STDOUT, write_all
 from gordon.options import command, only_given
 from gordon.options.sorting import Records, SortConfig, SortSettings, Striped, Unique
 
@@ -44,7 +43,7 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     and durable; it may be the input.
     """
     from gordon import sort as api
-    from gordon.cli import output, say, sort_view, terminal
+    from gordon.cli import output, say, sort_view
     from gordon.cli.progress import Moved
 
     if len(files) < 2:
@@ -54,9 +53,8 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     output.check(json_path, used=[*files, given["config"]])
     with Moved("sorting") as progress:
         result = api.run(files[:-1], files[-1], progress=progress.tick, **only_given(given))
-    if json_path is not None:
-        write_all({json_path: result.report})
-    silent = json_path == STDOUT
-    sort_view.show(terminal.messages() if silent else terminal.data(), result.report)
+    output.finish(
+        lambda console: sort_view.show(console, result.report), [(json_path, result.report)]
+    )
     for warning in result.report["warnings"]:
         say(warning, kind="warning")

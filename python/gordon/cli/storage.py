@@ -5,7 +5,6 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.files import STDOUT, write_all
 from gordon.options import command, only_given
 from gordon.options.devices import RealStorage, SimulatedStorage, StorageLoad
 
@@ -36,7 +35,7 @@ def characterise(target: str | None, json_path: str | None, plot: str | None, **
     page cache; the time of writes includes a final flush. With --preset, storage is simulated.
     """
     from gordon import storage as api
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.progress import Progress
     from gordon.cli.storage_view import show, warn_of_loss
 
@@ -45,12 +44,8 @@ def characterise(target: str | None, json_path: str | None, plot: str | None, **
         warn_of_loss(target, given["span"])
     with Progress("measuring" if given["preset"] is None else "simulating") as progress:
         result = api.characterise(target, progress=progress.tick, **only_given(given))
-    if json_path is not None:
-        write_all({json_path: result.report})
-    silent = json_path == STDOUT
-    show(terminal.messages() if silent else terminal.data(), result.report)
     if plot is not None:
         result.plot(plot)
-    for path in (plot, None if silent else json_path):
-        if path is not None:
-            click.echo(f"wrote {path}", err=True)
+    output.finish(
+        lambda console: show(console, result.report), [(json_path, result.report)], [plot]
+    )

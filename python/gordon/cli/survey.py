@@ -1,13 +1,17 @@
 """`gordon survey TRACE...`"""
 
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gordon.files import STDOUT, whole, write_all
+from gordon.files import whole
 from gordon.options import command, only_given
 from gordon.options.surveys import SurveyOptions
+
+if TYPE_CHECKING:
+    from gordon.cli.terminal import Output
 
 
 @click.command()
@@ -56,13 +60,8 @@ def survey(
     gordon survey sort.trace --space gordon-2009 --nodes 32 -o cluster.html
     gordon survey web1.trace --service --headroom 30% --space ec2 --reference m5.2xlarge
     """
-    from gordon.cli import output, terminal
-    from gordon.cli.jobs_view import show_jobs
-    from gordon.cli.machines_view import show_machines
+    from gordon.cli import output
     from gordon.cli.progress import Progress
-    from gordon.cli.service_view import show_service
-    from gordon.cli.survey_view import show
-    from gordon.cli.tasks_view import show_tasks
     from gordon.survey import measured, run
     from gordon.survey.columns import to_csv
 
@@ -92,29 +91,31 @@ def survey(
         nullcontext() if parquet is None else whole(parquet) as table,
     ):
         result = run(traces, table=table, progress=progress.tick, **chosen)
-    files: dict[str, Any] = {}
-    if json_path is not None:
-        files[json_path] = result
-    if csv_path is not None:
-        files[csv_path] = to_csv(result)
-    if out is not None:
-        files[out] = _report(result)
-    write_all(files)
-    silent = STDOUT in files
-    console = terminal.messages() if silent else terminal.data()
+    files = [
+        (json_path, result),
+        (csv_path, lambda: to_csv(result)),
+        (out, lambda: _report(result)),
+    ]
+    view = _view(result)
+    output.finish(lambda console: view(console, result, show_all), files, [parquet])
+
+
+def _view(result: dict[str, Any]) -> "Callable[[Output, dict[str, Any], bool], None]":
+    """The screen of a result."""
+    from gordon.cli.jobs_view import show_jobs
+    from gordon.cli.machines_view import show_machines
+    from gordon.cli.service_view import show_service
+    from gordon.cli.survey_view import show
+    from gordon.cli.tasks_view import show_tasks
+    from gordon.survey.service import MODEL
+
     if "jobs" in result:
-        show_jobs(console, result, show_all)
-    elif "application" in result:
-        show_tasks(console, result, show_all)
-    elif service:
-        show_service(console, result, show_all)
-    elif "verdict" in result:
-        show_machines(console, result, show_all)
-    else:
-        show(console, result, show_all)
-    for path in (*files, *([] if parquet is None else [parquet])):
-        if path != STDOUT:
-            click.echo(f"wrote {path}", err=True)
+        return show_jobs
+    if "application" in result:
+        return show_tasks
+    if result.get("model") == MODEL:
+        return show_service
+    return show_machines if "verdict" in result else show
 
 
 def _bundled(given: dict[str, Any]) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -1,11 +1,8 @@
 """`gordon sweep FILE`"""
 
-from typing import Any
-
 import click
 
 from gordon.cli import options, say
-from gordon.files import STDOUT, write_all
 
 # `NAMES` of gordon.engine, whose import is slow; a test compares them.
 ENGINES = ("loky", "ray", "dask", "spark")
@@ -70,7 +67,7 @@ def sweep(
     an error. The same FILE gives the same bytes with any engine and any number of workers.
     """
     from gordon import sweep as sweeps
-    from gordon.cli import output, sweep_view, terminal
+    from gordon.cli import output, sweep_view
     from gordon.cli.progress import Progress
     from gordon.sweep import store
 
@@ -95,14 +92,5 @@ def sweep(
                 f"finished configurations are in {partial}: continue with --resume", err=True
             )
         raise
-    files: dict[str, Any] = {}
-    if json_path is not None:
-        files[json_path] = result
-    if report is not None:
-        files[report] = sweeps.html(result)
-    write_all(files)
-    silent = STDOUT in files
-    sweep_view.show(terminal.messages() if silent else terminal.data(), result)
-    for path in (out, *files):
-        if path != STDOUT:
-            click.echo(f"wrote {path}", err=True)
+    files = [(json_path, result), (report, lambda: sweeps.html(result))]
+    output.finish(lambda console: sweep_view.show(console, result), files, [out])
