@@ -12,6 +12,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from html.entities import name2codepoint
 from itertools import pairwise
 from operator import itemgetter
@@ -56,6 +57,27 @@ class Checks:
         return {"passed": all(check["passed"] for check in self.made), "checks": self.made}
 
 
+@dataclass(frozen=True)
+class Case:
+    """The output of a job, with the input and the parameters that made it."""
+
+    session: Any
+    inputs: list[str]
+    output: str
+    parameters: dict[str, Any]
+    seed: int
+    """Seed of the choice of the sample."""
+    checks: Checks = field(default_factory=Checks)
+
+    def given(self) -> Any:
+        """The lines of the input."""
+        return text.lines(self.session, self.inputs)
+
+    def written(self) -> Any:
+        """The lines of the output."""
+        return text.lines(self.session, [self.output])
+
+
 def verify(
     session: Any,
     job: str,
@@ -70,40 +92,35 @@ def verify(
     output that Spark cannot read is a check that fails. Raises GordonError for an unknown job.
     """
     complete = jobs.get(job).complete(parameters or {})
-    checks = Checks()
+    case = Case(session, inputs, output, complete, seed)
     try:
-        _VERIFIERS[job](checks, session, inputs, output, complete, seed)
+        _VERIFIERS[job](case)
     except spark.errors() as error:
-        checks.add("readable", False, str(error).strip().splitlines()[0])
-    return checks.result()
+        case.checks.add("readable", False, str(error).strip().splitlines()[0])
+    return case.checks.result()
 
 
-def _randomwriter(
-    checks: Checks,
-    session: Any,
-    inputs: list[str],
-    output: str,
-    parameters: dict[str, Any],
-    seed: int,
-) -> None:
+def _randomwriter(case: Case) -> None:
     f = spark.functions()
-    written = text.lines(session, [output])
+    written = case.written()
     value = f.col("value")
     length = randomwriter.RECORD_BYTES - 1
-    expected = parameters["size"] // randomwriter.RECORD_BYTES
+    expected = case.parameters["size"] // randomwriter.RECORD_BYTES
     other = f.sum((f.octet_length(value) != length).cast("int"))
     found = written.agg(f.count("*").alias("lines"), other.alias("other")).first()
-    checks.equal("count", "records", expected, found["lines"])
-    checks.equal("record size", f"records that are not {length + 1} bytes", 0, found["other"] or 0)
+    case.checks.equal("count", "records", expected, found["lines"])
+    case.checks.equal(
+        "record size", f"records that are not {length + 1} bytes", 0, found["other"] or 0
+    )
     files = written.groupBy("_metadata.file_path").agg(f.max("_metadata.file_size").alias("bytes"))
     size = files.agg(f.sum("bytes").alias("bytes")).first()["bytes"]
-    checks.equal("size", "bytes of the files", expected * (length + 1), size)
-    again = _checksum(randomwriter.records(session, parameters), "value")
-    checks.equal("content", "checksum", _shown(again), _shown(_checksum(written, "value")))
+    case.checks.equal("size", "bytes of the files", expected * (length + 1), size)
+    again = _checksum(randomwriter.records(case.session, case.parameters), "value")
+    case.checks.equal("content", "checksum", _shown(again), _shown(_checksum(written, "value")))
     for place in (1, randomwriter.KEY_BYTES):
         symbol = f.substring(value, place, 1).alias("symbol")
         rows = written.select(symbol).groupBy("symbol").count().collect()
-        _check_uniform(checks, place, {row["symbol"]: row["count"] for row in rows})
+        _check_uniform(case.checks, place, {row["symbol"]: row["count"] for row in rows})
 
 
 def _check_uniform(checks: Checks, place: int, seen: dict[str, int]) -> None:
@@ -121,74 +138,37 @@ def _check_uniform(checks: Checks, place: int, seen: dict[str, int]) -> None:
     )
 
 
-def _identity(
-    checks: Checks,
-    session: Any,
-    inputs: list[str],
-    output: str,
-    parameters: dict[str, Any],
-    seed: int,
-) -> None:
-    _check_same_lines(checks, text.lines(session, inputs), text.lines(session, [output]))
+def _identity(case: Case) -> None:
+    _check_same_lines(case.checks, case.given(), case.written())
 
 
-def _sort(
-    checks: Checks,
-    session: Any,
-    inputs: list[str],
-    output: str,
-    parameters: dict[str, Any],
-    seed: int,
-) -> None:
-    written = text.lines(session, [output])
-    _check_same_lines(checks, text.lines(session, inputs), written)
+def _sort(case: Case) -> None:
+    written = case.written()
+    _check_same_lines(case.checks, case.given(), written)
     # Strings that are not UTF-8 would change on their way to Python; bytes do not.
-    _check_order(checks, written, spark.functions().col("value").cast("binary"))
+    _check_order(case.checks, written, spark.functions().col("value").cast("binary"))
 
 
-def _grep_simple(
-    checks: Checks,
-    session: Any,
-    inputs: list[str],
-    output: str,
-    parameters: dict[str, Any],
-    seed: int,
-) -> None:
+def _grep_simple(case: Case) -> None:
     pattern = re.escape(grep_simple.SEARCHED)
-    _check_grep(checks, session, inputs, output, grep_simple.matching, pattern, seed)
+    _check_grep(case, grep_simple.matching, pattern)
 
 
-def _grep_complex(
-    checks: Checks,
-    session: Any,
-    inputs: list[str],
-    output: str,
-    parameters: dict[str, Any],
-    seed: int,
-) -> None:
+def _grep_complex(case: Case) -> None:
     pattern = grep_complex.EXPRESSION
-    _check_grep(checks, session, inputs, output, grep_complex.matching, pattern, seed)
+    _check_grep(case, grep_complex.matching, pattern)
 
 
-def _check_grep(
-    checks: Checks,
-    session: Any,
-    inputs: list[str],
-    output: str,
-    matching: Callable[[Any], Any],
-    pattern: str,
-    seed: int,
-) -> None:
-    given = text.lines(session, inputs)
-    written = text.lines(session, [output])
-    _check_same_lines(checks, matching(given), written)
+def _check_grep(case: Case, matching: Callable[[Any], Any], pattern: str) -> None:
+    given, written = case.given(), case.written()
+    _check_same_lines(case.checks, matching(given), written)
     buckets = _buckets(given.count(), SAMPLE_LINES)
-    searched = _line_counts(given, buckets, seed)
-    found = _line_counts(written, buckets, seed)
+    searched = _line_counts(given, buckets, case.seed)
+    found = _line_counts(written, buckets, case.seed)
     search = re.compile(pattern).search
     expected = Counter({line: many for line, many in searched.items() if search(line)})
     wrong = sorted(line for line in expected | found if expected[line] != found[line])
-    checks.add(
+    case.checks.add(
         "reference",
         not wrong,
         f"{searched.total():,} lines searched in Python, {expected.total():,} match"
@@ -196,18 +176,11 @@ def _check_grep(
     )
 
 
-def _ngram(
-    checks: Checks,
-    session: Any,
-    inputs: list[str],
-    output: str,
-    parameters: dict[str, Any],
-    seed: int,
-) -> None:
+def _ngram(case: Case) -> None:
     f = spark.functions()
-    n, minimum = parameters["n"], parameters["minimum"]
-    given = text.lines(session, inputs)
-    written = text.lines(session, [output])
+    n, minimum = case.parameters["n"], case.parameters["minimum"]
+    given = case.given()
+    written = case.written()
     value = f.col("value")
 
     formed = written.filter(value.rlike("^[0-9]{1,18}\t."))
@@ -216,18 +189,20 @@ def _ngram(
     listed = formed.select(phrase.alias("phrase"), count.alias("count"))
     rare = f.sum((f.col("count") < minimum).cast("int"))
     figures = listed.agg(f.count("*").alias("lines"), rare.alias("rare")).first()
-    checks.equal("format", "lines without a count", 0, written.count() - figures["lines"])
-    checks.equal("minimum", f"phrases with a count below {minimum}", 0, figures["rare"] or 0)
-    _check_order(checks, formed, f.struct((-count).alias("fewer"), phrase.alias("phrase")), True)
+    case.checks.equal("format", "lines without a count", 0, written.count() - figures["lines"])
+    case.checks.equal("minimum", f"phrases with a count below {minimum}", 0, figures["rare"] or 0)
+    _check_order(
+        case.checks, formed, f.struct((-count).alias("fewer"), phrase.alias("phrase")), True
+    )
 
     # Phrases are chosen before they are counted, so that the counting needs one shuffle of a part.
     size = given.agg(f.count("*").alias("lines"), f.sum(f.octet_length(value)).alias("bytes"))
     figures = size.first()
     buckets = _buckets(figures["bytes"] or 0, RECOUNTED_BYTES)
-    chosen = ngram.phrases(given, n).filter(_chosen(f.col("phrase"), buckets, seed))
+    chosen = ngram.phrases(given, n).filter(_chosen(f.col("phrase"), buckets, case.seed))
     recounted = ngram.counts(chosen).filter(f.col("count") >= minimum)
-    of_output = listed.filter(_chosen(f.col("phrase"), buckets, seed))
-    checks.equal(
+    of_output = listed.filter(_chosen(f.col("phrase"), buckets, case.seed))
+    case.checks.equal(
         "recount",
         f"checksum of the frequent ones of 1/{buckets} of all phrases",
         _shown(_checksum(recounted, "phrase", "count")),
@@ -235,12 +210,12 @@ def _ngram(
     )
 
     buckets = _buckets(figures["lines"], SAMPLE_LINES)
-    sample = given.filter(_chosen(value, buckets, seed))
-    expected = _phrases_of(_line_counts(given, buckets, seed), n)
+    sample = given.filter(_chosen(value, buckets, case.seed))
+    expected = _phrases_of(_line_counts(given, buckets, case.seed), n)
     rows = ngram.counts(ngram.phrases(sample, n)).collect()
     found = Counter({row["phrase"]: row["count"] for row in rows})
     wrong = sorted(phrase for phrase in expected | found if expected[phrase] != found[phrase])
-    checks.add(
+    case.checks.add(
         "reference",
         not wrong,
         f"{expected.total():,} phrases counted in Python, {len(expected):,} different"
@@ -249,7 +224,7 @@ def _ngram(
     if buckets == 1:
         frequent = {phrase: many for phrase, many in expected.items() if many >= minimum}
         output_rows = {row["phrase"]: row["count"] for row in listed.collect()}
-        checks.add(
+        case.checks.add(
             "output against reference",
             frequent == output_rows,
             f"{len(output_rows):,} phrases, {len(frequent):,} expected",
@@ -266,21 +241,14 @@ def _phrases_of(lines: Counter[str], n: int) -> Counter[str]:
     return found
 
 
-def _webindex(
-    checks: Checks,
-    session: Any,
-    inputs: list[str],
-    output: str,
-    parameters: dict[str, Any],
-    seed: int,
-) -> None:
+def _webindex(case: Case) -> None:
     f = spark.functions()
     window = spark.window()
-    reader = session.read.schema(webindex.SCHEMA)
-    if parameters["format"] == "json":
-        written = reader.json([output], lineSep="\n")
+    reader = case.session.read.schema(webindex.SCHEMA)
+    if case.parameters["format"] == "json":
+        written = reader.json([case.output], lineSep="\n")
     else:
-        written = reader.parquet(output)
+        written = reader.parquet(case.output)
     whole = written.dropna()
     positions = f.col("positions")
     distinct = f.array_sort(f.array_distinct(positions)) == positions
@@ -288,10 +256,10 @@ def _webindex(
     figures = whole.agg(
         f.count("*").alias("rows"), f.sum((~good).cast("int")).alias("misplaced")
     ).first()
-    checks.equal("format", "rows without a value", 0, written.count() - figures["rows"])
-    checks.equal("positions", "rows with wrong positions", 0, figures["misplaced"] or 0)
+    case.checks.equal("format", "rows without a value", 0, written.count() - figures["rows"])
+    case.checks.equal("positions", "rows with wrong positions", 0, figures["misplaced"] or 0)
     key = f.struct("word", "rank")
-    _check_order(checks, written.filter(f.col("word").isNotNull()), key, True, across=False)
+    _check_order(case.checks, written.filter(f.col("word").isNotNull()), key, True, across=False)
 
     # The rank before the first one is 0, and the score before it is without bound.
     ranks = window.partitionBy("word").orderBy("rank")
@@ -302,19 +270,21 @@ def _webindex(
         f.sum(f.col("jumps").cast("int")).alias("jumps"),
         f.sum(f.col("rises").cast("int")).alias("rises"),
     ).first()
-    checks.equal("ranks", "rows whose rank does not follow", 0, figures["jumps"] or 0)
-    checks.equal("scores", "rows with a score above the previous rank's", 0, figures["rises"] or 0)
+    case.checks.equal("ranks", "rows whose rank does not follow", 0, figures["jumps"] or 0)
+    case.checks.equal(
+        "scores", "rows with a score above the previous rank's", 0, figures["rises"] or 0
+    )
 
-    corpus = webindex.pages(session, inputs)
+    corpus = webindex.pages(case.session, case.inputs)
     lengths = webindex.tokenised(corpus).select("url", f.size("words").cast("bigint").alias("n"))
     totals = whole.groupBy("url").agg(f.sum("tf").cast("bigint").alias("n"))
-    checks.equal(
+    case.checks.equal(
         "words",
         "checksum of the pages' numbers of words",
         _shown(_checksum(lengths.filter(f.col("n") > 0), "url", "n")),
         _shown(_checksum(totals, "url", "n")),
     )
-    _check_queries(checks, corpus, whole, seed)
+    _check_queries(case.checks, corpus, whole, case.seed)
 
 
 def _check_queries(checks: Checks, corpus: Any, index: Any, seed: int) -> None:
