@@ -13,7 +13,7 @@ import pytest
 import fake_agent
 import gordon
 from gordon import _core
-from gordon.run import agents, capture, folder
+from gordon.run import agents, capture, folder, inputs
 from gordon.run.agents import Agent, ClockReading, HostClock
 from gordon.run.capture import Host, NodeCapture
 
@@ -209,6 +209,15 @@ def test_the_survey_of_a_run_is_that_of_its_traces(tmp_path: Path, trace: str) -
     found, plain = (gordon.survey.run(given, space="gordon-2009") for given in (run, traces))
     assert found["designs"] == plain["designs"]
     assert found["nodes"] == 2
+
+
+def test_a_run_has_the_limit_of_its_disks(tmp_path: Path, trace: str) -> None:
+    run = made_run(tmp_path / "run", trace, [0, 0])
+    assert [one.storage_rate for one in inputs.expand([run])] == [None]
+    made = json.loads((run / "run.json").read_text())
+    made["limits"] = {"cores": 0.4, "disk_bytes_per_s": 20_000_000}
+    (run / "run.json").write_text(json.dumps(made))
+    assert [one.storage_rate for one in inputs.expand([run])] == [20_000_000]
 
 
 def test_clocks_that_differ_are_corrected(tmp_path: Path, trace: str) -> None:

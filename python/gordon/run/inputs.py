@@ -54,6 +54,8 @@ class Inputs:
     window: tuple[int, int] | None = None
     """Start and end of the job by the clock of its driver, in nanoseconds since 1970, if the log
     has more than the job."""
+    storage_rate: float | None = None
+    """Bytes a second to which the disk of each node was limited, if it was."""
     place: Workplace | None = None
     """Where files were converted to, if any."""
 
@@ -335,6 +337,7 @@ def _run(path: Path) -> Inputs:
     after = (first - run["start_unix_ns"]) / 1e9
     stages = [_shifted(stage, after) for stage in run.get("stages") or []]
     job = run.get("job") or {}
+    limits = run.get("limits") or {}
     return Inputs(
         [fspath(trace) for trace in paths],
         lags=[number - min(samples) for number in samples],
@@ -345,6 +348,7 @@ def _run(path: Path) -> Inputs:
         folder=fspath(path),
         log=fspath(path / run["event_log"]) if run.get("event_log") else "",
         window=_window(run),
+        storage_rate=limits.get("disk_bytes_per_s"),
     )
 
 

@@ -39,6 +39,7 @@ class Tasks(OfMachines):
             "window": window and {"start_unix_ns": window[0], "end_unix_ns": window[1]},
             "traces": inputs.paths,
             "lags": inputs.lags,
+            "storage_rate": inputs.storage_rate,
             "nodes": request.numbers or [],
             "partitions": request.partitions,
             "deadline_s": request.deadline_s,

@@ -146,10 +146,14 @@ impl<'a> TasksModel<'a> {
         };
         let reference = reference_of(survey, streams);
         let machine = reference.machine.map(|at| &survey.machines[at]);
-        let storage = machine.and_then(|machine| {
+        let of_machine = machine.and_then(|machine| {
             let [read, write] = bandwidths(&machine.storage[0].0);
             Some([read?, write?])
         });
+        let storage = match (survey.storage_rate, of_machine) {
+            (Some(limit), Some(rates)) => Some(rates.map(|rate| rate.min(limit))),
+            (limit, rates) => rates.or(limit.map(|limit| [limit; 2])),
+        };
         let traced = traced_node(survey, application, &reference, streams, storage);
         let Demands { tasks, warm_ups } = Demands::of(application, &traced);
         let mut work = Work { application: Cow::Borrowed(application), demands: Cow::Owned(tasks) };

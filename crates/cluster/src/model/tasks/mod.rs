@@ -67,6 +67,10 @@ pub struct TasksSurvey {
     /// Number of samples by which each trace starts after the first one of its run.
     #[serde(default)]
     pub lags: Vec<usize>,
+    /// Bytes a second to which the storage of each recorded node was limited, reads and writes each.
+    /// Default: that of `reference`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_rate: Option<f64>,
     /// Numbers of nodes to compare. Default: 12 numbers from 1 to 64, and the recorded number.
     #[serde(default)]
     pub nodes: Vec<u32>,
@@ -267,7 +271,12 @@ fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
     if let Some((key, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
         return impossible(key, "0 is not above zero".into());
     }
-    for (key, value) in [("driver_speed", survey.driver_speed), ("deadline_s", survey.deadline_s)] {
+    let above_zero = [
+        ("driver_speed", survey.driver_speed),
+        ("deadline_s", survey.deadline_s),
+        ("storage_rate", survey.storage_rate),
+    ];
+    for (key, value) in above_zero {
         if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
             return impossible(key, format!("{value} is not above zero"));
         }

@@ -70,7 +70,7 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
     );
     add(
         "startup",
-        "0.75 power of the relative speed".into(),
+        "0.9 power of the relative speed".into(),
         "how much of the start of executors is computing: the log does not say; the range has all and \
          nothing",
     );
@@ -96,7 +96,7 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
              written once (--set output.replicas=1)",
         );
     }
-    if model.reference.machine.is_none() {
+    if model.reference.machine.is_none() && model.survey.storage_rate.is_none() {
         add(
             "storage.recorded",
             "never limits".into(),
