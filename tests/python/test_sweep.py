@@ -24,7 +24,7 @@ from click.testing import CliRunner
 from browser import Document, drawn, loads, needs_browser
 from gordon import cache, engine, flash, sweep
 from gordon.cli.schema import schema
-from gordon.cli.sweep import ENGINES
+from gordon.options.sweeps import ENGINES
 from gordon.sweep import axes, rows, store
 from gordon.sweep.config import Objective
 from limits import PATIENCE_S

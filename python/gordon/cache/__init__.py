@@ -23,6 +23,7 @@ from gordon.cache import flashcache, serving
 from gordon.cache.columns import tables, to_parquet
 from gordon.cache.warmup import warm_up
 from gordon.options import Path, Progress, dealt
+from gordon.options.caches import SecondLevel
 from gordon.options.loads import TraceLoad
 from gordon.sizes import doubling
 
@@ -129,9 +130,9 @@ def sweep(
 def latency(
     trace: Path,
     *,
-    dram: str = "128MiB",
-    cores: Sequence[int] = (4, 8, 12),
-    latencies: Sequence[str],
+    dram: str = SecondLevel.dram,
+    cores: Sequence[int] = SecondLevel.cores,
+    latencies: Sequence[str] = SecondLevel.latencies,
     objects: bool = False,
     progress: Progress | None = None,
     **options: Any,

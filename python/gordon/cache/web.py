@@ -15,6 +15,7 @@ from typing import Any
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Path, Progress
+from gordon.options.caches import WebLoad
 
 __all__ = ["WORKLOADS", "generate"]
 
@@ -26,10 +27,10 @@ def generate(
     workload: str,
     output: Path,
     *,
-    requests: int,
+    requests: int = WebLoad.requests,
     files: str | None = None,
-    clients: int = 24,
-    seed: int = 1,
+    clients: int = WebLoad.clients,
+    seed: int = WebLoad.seed,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Generates a load, writes it to `output` as a block log, and returns a summary of it.

@@ -7,6 +7,7 @@ import click
 from gordon.cli import options
 from gordon.files import write_all
 from gordon.options import command, only_given
+from gordon.options.blocks import Addresses, Image, Serving, Timing, TimingValues
 from gordon.options.devices import Array, DiskDevice, FlashPreset
 
 image = click.argument("image")
@@ -30,36 +31,7 @@ def block() -> None:
 @block.command()
 @image
 @command.of(FlashPreset)
-@click.option("--capacity", metavar="SIZE", help="Capacity of the device: 8GB.")
-@click.option(
-    "--set",
-    "set_values",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Override a value of the device.",
-)
-@click.option("--super-page", metavar="SIZE", help="Size of a super-page: 64KiB.")
-@click.option(
-    "--write-points",
-    type=options.COUNT,
-    metavar="N",
-    help="Number of write points, each with an open block.",
-)
-@click.option(
-    "--fault",
-    "faults",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Inject faults; keys: program_failures, erase_failures, bit_errors, bit_error_growth, "
-    "codeword, correctable.",
-)
-@click.option(
-    "--fill",
-    type=click.Choice(["metadata"]),
-    help="metadata: close every block with its summary and leave the data as holes, to time a "
-    "mount.",
-)
-@options.seed("of the faults.")
+@command.of(Image)
 @options.json_out
 def create(image: str, json_path: str | None, **given: Any) -> None:
     """Create the image of an erased flash array.
@@ -80,71 +52,9 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
 
 @block.command()
 @image
-@click.option("--socket", "sockets", multiple=True, metavar="PATH", help="Listen on a Unix socket.")
-@click.option(
-    "--listen", multiple=True, metavar="HOST:PORT", help="Listen on a TCP address: 127.0.0.1:10809."
-)
-@click.option("--export", default="", metavar="NAME", help="Name of the export.")
-@click.option("--read-only", is_flag=True, help="Refuse writes.")
-@click.option(
-    "--salvage",
-    is_flag=True,
-    help="Serve a damaged image, read-only: reading data that cannot be proved to be current is "
-    "an I/O error.",
-)
-@click.option(
-    "--timing",
-    type=click.Choice(["full", "real"]),
-    default="full",
-    show_default=True,
-    help="full: answer as fast as possible; real: answer when the simulated flash or disk would.",
-)
-@click.option(
-    "--preset",
-    metavar="NAME|FILE",
-    help="Device whose times to simulate: flash, or a disk (`gordon disk presets`) for a plain "
-    "file.  [default: the image's]",
-)
+@command.of(Addresses, Timing)
 @command.of(DiskDevice, only=["diskspecs"])
-@click.option(
-    "--set",
-    "set_values",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Override a value of the timing: timing.read=50us.",
-)
-@command.of(Array)
-@click.option(
-    "--backend",
-    type=click.Choice(["file", "direct"]),
-    default="file",
-    show_default=True,
-    help="file: use the page cache; direct: bypass it, with io_uring if the kernel supports it.",
-)
-@click.option(
-    "--tls-certificate",
-    metavar="FILE",
-    help="Server certificate (PEM); requires clients to use TLS.",
-)
-@click.option("--tls-key", metavar="FILE", help="Private key of the certificate (PEM).")
-@click.option(
-    "--tls-clients",
-    metavar="FILE",
-    help="Accept only clients with a certificate from these authorities (PEM).",
-)
-@click.option(
-    "--insecure", is_flag=True, help="Allow listening on other than loopback addresses without TLS."
-)
-@click.option(
-    "--metrics",
-    multiple=True,
-    metavar="HOST:PORT",
-    help="Serve /metrics (Prometheus) and /status over HTTP at this address. The Unix socket "
-    "PATH.stat always serves both.",
-)
-@click.option(
-    "--clients", type=options.COUNT, metavar="N", help="Maximum number of clients.  [default: 128]"
-)
+@command.of(TimingValues, Array, Serving)
 @options.json_out
 def serve(image: str, json_path: str | None, **given: Any) -> None:
     """Serve an image, or a plain file as a disk, to NBD clients.
@@ -167,7 +77,9 @@ def serve(image: str, json_path: str | None, **given: Any) -> None:
     if given["tls_clients"] and not given["tls_key"]:
         raise click.UsageError("--tls-clients needs --tls-certificate and --tls-key")
     console = terminal.messages()
-    status = blocks.serve(image, ready=lambda where: ready(console, image, where), **given)
+    status = blocks.serve(
+        image, ready=lambda where: ready(console, image, where), **only_given(given)
+    )
     if json_path is not None:
         write_all({json_path: status})
     stopped(console, status)

@@ -1,25 +1,13 @@
 """`gordon cache generate`."""
 
-import re
 from typing import Any
 
 import click
 
 from gordon.cli import options
 from gordon.files import STDOUT, write_all
-from gordon.options import only_given
-
-_SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
-
-
-def _count(ctx: click.Context, param: click.Parameter, text: str) -> int:
-    """A number of things: `10M`, `250k`, `10_000`."""
-    match = re.fullmatch(r"([0-9_]+(?:\.[0-9]+)?)([kMG]?)", text)
-    number = float(match[1]) * _SCALES[match[2]] if match else 0
-    if number < 1 or number != int(number):
-        what = f"{text!r} is not a number of at least 1, as in 10M or 250k"
-        raise click.BadParameter(what, ctx, param)
-    return int(number)
+from gordon.options import command, only_given
+from gordon.options.caches import WebLoad
 
 
 @click.command()
@@ -32,28 +20,7 @@ def _count(ctx: click.Context, param: click.Parameter, text: str) -> int:
     metavar="FILE",
     help="Trace to write, one Parquet file that must not exist.",
 )
-@click.option(
-    "--files",
-    metavar="SIZE",
-    help="Total size of the files.  [default: 1.5GB for surge, 1.8GB for specweb99]",
-)
-@click.option(
-    "--requests",
-    callback=_count,
-    default="1M",
-    show_default=True,
-    metavar="N",
-    help="Number of requests: 10M, 250k.",
-)
-@click.option(
-    "--clients",
-    type=options.COUNT,
-    default=24,
-    show_default=True,
-    metavar="N",
-    help="Number of clients, each with one request at a time.",
-)
-@options.seed("The same seed gives the same trace.")
+@command.of(WebLoad)
 @options.json_out
 def generate(workload: str, output: str, json_path: str | None, **given: Any) -> None:
     """Generate the requests of a web server as a block trace.

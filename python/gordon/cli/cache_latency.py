@@ -6,32 +6,13 @@ import click
 
 from gordon.cli import options
 from gordon.cli.cache_trace import of_trace
-from gordon.options import only_given
+from gordon.options import command, only_given
+from gordon.options.caches import SecondLevel
 
 
 @click.command()
 @click.argument("trace")
-@click.option(
-    "--dram",
-    default="128MiB",
-    show_default=True,
-    metavar="SIZE",
-    help="DRAM size of the primary page cache.",
-)
-@click.option(
-    "--cores",
-    default="4,8,12",
-    show_default=True,
-    metavar="N,N...",
-    help="Numbers of cores of the web servers.",
-)
-@click.option(
-    "--latencies",
-    default="0us,12us,25us,50us,100us,200us,400us,800us,1600us,3300us",
-    show_default=True,
-    metavar="TIME,TIME...",
-    help="Access latencies of the second level.",
-)
+@command.of(SecondLevel)
 @of_trace
 @options.json_out
 def latency(trace: str, json_path: str | None, **given: Any) -> None:
@@ -47,15 +28,8 @@ def latency(trace: str, json_path: str | None, **given: Any) -> None:
     from gordon.cli.progress import Progress
 
     output.check(json_path, used=[trace])
-    chosen = only_given(given)
-    words = chosen.pop("cores").split(",")
-    if not all(word.isascii() and word.isdigit() for word in words):
-        raise click.UsageError(f"--cores {','.join(words)}: not numbers of cores, such as 4,8,12")
-    chosen["latencies"] = chosen["latencies"].split(",")
     with Progress("replaying") as progress:
-        result = cache.latency(
-            trace, cores=[int(word) for word in words], progress=progress.tick, **chosen
-        )
+        result = cache.latency(trace, progress=progress.tick, **only_given(given))
     finish(result, _show, json_path=json_path, parquet=None)
 
 

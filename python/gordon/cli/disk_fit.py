@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.options import only_given
+from gordon.options import command, only_given
+from gordon.options.devices import Probes
 
 
 @click.command()
@@ -13,31 +14,7 @@ from gordon.options import only_given
 @click.option(
     "-o", "--out", "log", required=True, metavar="FILE", help="Log of the probes (Parquet)."
 )
-@click.option(
-    "--preset",
-    "device",
-    metavar="NAME|FILE",
-    help="Probe a simulated disk in place of TARGET, to test a fit.",
-)
-@click.option("--diskspecs", metavar="FILE", help="Probe a simulated disk in DiskSim 4.0's format.")
-@click.option(
-    "--set",
-    "set_values",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Override a value of the simulated disk.",
-)
-@click.option(
-    "--lateness",
-    metavar="TIME",
-    help="Mean delay until the host of a simulated disk sees a completion.  [default: 0]",
-)
-@click.option(
-    "--write",
-    is_flag=True,
-    help="Write too, to measure write seeks and the write cache. DESTROYS THE DATA ON TARGET.",
-)
-@options.seed("of the probed addresses.")
+@command.of(Probes)
 def probe(target: str | None, log: str, **given: Any) -> None:
     """Measure a disk with timed requests, for `gordon disk fit`.
 

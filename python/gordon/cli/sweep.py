@@ -1,11 +1,12 @@
 """`gordon sweep FILE`"""
 
+from typing import Any
+
 import click
 
 from gordon.cli import options, say
-
-# `NAMES` of gordon.engine, whose import is slow; a test compares them.
-ENGINES = ("loky", "ray", "dask", "spark")
+from gordon.options import command, only_given
+from gordon.options.sweeps import SweepOptions
 
 
 @click.command()
@@ -19,33 +20,13 @@ ENGINES = ("loky", "ray", "dask", "spark")
 )
 @options.report_out
 @options.json_out
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default="loky",
-    show_default=True,
-    help="Where configurations run. loky: processes on this machine; ray, dask, spark: a cluster "
-    "(pip install 'gordon[ray]'), at the address in RAY_ADDRESS, DASK_SCHEDULER_ADDRESS or MASTER.",
-)
-@click.option(
-    "--workers",
-    type=options.COUNT,
-    metavar="N",
-    help="Number of worker processes.  [default: all cores]",
-)
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Use the finished configurations that an interrupted sweep left in OUT.parquet.partial.",
-)
+@command.of(SweepOptions)
 def sweep(
     file: str,
     out: str,
     report: str | None,
     json_path: str | None,
-    engine: str,
-    workers: int | None,
-    resume: bool,
+    **given: Any,
 ) -> None:
     """Run a command over many configurations.
 
@@ -80,11 +61,9 @@ def sweep(
             result = sweeps.run(
                 loaded,
                 out,
-                engine=engine,
-                workers=workers,
-                resume=resume,
                 progress=progress.tick,
                 notify=lambda text: say(text, kind="warning"),
+                **only_given(given),
             )
     except KeyboardInterrupt:
         if partial.exists():

@@ -8,7 +8,8 @@ from gordon.cli import options
 from gordon.cli.workload_list import list_jobs
 from gordon.cli.workload_run import run
 from gordon.files import STDOUT, write_all
-from gordon.options import only_given
+from gordon.options import command, only_given
+from gordon.options.sweeps import Corpus
 
 KINDS = ("text", "web", "numbers", "records")
 
@@ -24,12 +25,6 @@ workload.add_command(list_jobs)
 @workload.command()
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option(
-    "--size",
-    required=True,
-    metavar="SIZE",
-    help="Size of all files together: 2GB, 500MB.",
-)
-@click.option(
     "-o",
     "--output",
     "--out",
@@ -37,22 +32,7 @@ workload.add_command(list_jobs)
     metavar="DIR",
     help="Folder to write, which must not exist.",
 )
-@click.option(
-    "--part-size",
-    default="64MiB",
-    show_default=True,
-    metavar="SIZE",
-    help="Largest size of a file.",
-)
-@click.option(
-    "--from",
-    "sources",
-    multiple=True,
-    metavar="DIR",
-    help="text, web: folder with text, HTML or manual pages of one language, also in .gz, to learn "
-    "from; repeatable.  [default: packages that are installed]",
-)
-@options.seed("The same seed and sources give the same data.")
+@command.of(Corpus)
 @options.json_out
 def data(
     kind: str, output: str, json_path: str | None, sources: tuple[str, ...], **given: Any

@@ -13,15 +13,22 @@ from gordon.options.kinds import (
     SETTING,
     SIZE,
     TIME,
+    Amount,
     Choice,
     Named,
     Number,
     Share,
     Text,
     Wholes,
+    Words,
 )
 
 LAYOUTS = ("log", "sets", "log-sets")
+#: Latencies of Figure 3 of the FlashCache paper.
+LATENCIES = (
+    *("0us", "12us", "25us", "50us", "100us"),
+    *("200us", "400us", "800us", "1600us", "3300us"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +158,33 @@ class CacheSweep:
     cores: Annotated[Sequence[int], Wholes()] = ()
     """Also compute the network bandwidth of web servers with these numbers of cores: 4,8,12. Each
     request of the trace is then a request for a file, cached by pages, or whole with --objects."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebLoad:
+    """Requests of a web server."""
+
+    files: Annotated[str | None, SIZE] = None
+    """Total size of the files. Default: 1.5GB for surge, 1.8GB for specweb99."""
+    requests: Annotated[int, Amount(1)] = 1_000_000
+    """Number of requests: 10M, 250k. Default: 1M."""
+    clients: Annotated[int, COUNT] = 24
+    """Number of clients, each with one request at a time."""
+    seed: Annotated[int, SEED] = 1
+    """Random seed. The same seed gives the same trace."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondLevel:
+    """A memory below DRAM, whose latency varies."""
+
+    dram: Annotated[str, SIZE] = "128MiB"
+    """DRAM size of the primary page cache."""
+    cores: Annotated[Sequence[int], Wholes()] = (4, 8, 12)
+    """Numbers of cores of the web servers. Default: 4,8,12."""
+    latencies: Annotated[Sequence[str], Words("TIME,TIME...")] = LATENCIES
+    """Access latencies of the second level. Default:
+    0us,12us,25us,50us,100us,200us,400us,800us,1600us,3300us."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from gordon.options.kinds import (
     SHARE,
     SIZE,
     SIZES,
+    TIME,
     Choice,
     Named,
     Number,
@@ -113,6 +114,24 @@ class DiskDevice:
     folder."""
     set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
     """Override a value of the disk: interface.queue_depth=1, cache.read_ahead=0B."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probes:
+    """How a disk is probed."""
+
+    device: Annotated[Device | None, Named("--preset"), PRESET] = None
+    """Probe a simulated disk in place of TARGET, to test a fit."""
+    diskspecs: Annotated[Path | None, FILE] = None
+    """Probe a simulated disk in DiskSim 4.0's format."""
+    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    """Override a value of the simulated disk."""
+    lateness: Annotated[str, TIME] = "0ns"
+    """Mean delay until the host of a simulated disk sees a completion. Default: 0."""
+    write: bool = False
+    """Write too, to measure write seeks and the write cache. DESTROYS THE DATA ON TARGET."""
+    seed: Annotated[int, SEED] = 1
+    """Random seed of the probed addresses."""
 
 
 @dataclass(frozen=True, kw_only=True)

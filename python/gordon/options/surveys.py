@@ -17,11 +17,11 @@ from gordon.options.kinds import (
     Text,
     Whole,
 )
+from gordon.options.sweeps import ENGINES
 
 #: What whose CPU time is simulated.
 CHARGES = ("auto", "machine", "command")
 MODELS = ("job", "tasks", "paper", "stages")
-ENGINES = ("loky", "ray", "dask", "spark")
 
 
 @dataclass(frozen=True, kw_only=True)

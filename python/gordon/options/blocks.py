@@ -1,0 +1,89 @@
+"""Images of flash, and files as disks, behind a block device."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from gordon.options import Device
+from gordon.options.kinds import COUNT, FILE, PRESET, SEED, SETTING, SIZE, Choice, Each, Named, Text
+
+TIMINGS = ("full", "real")
+BACKENDS = ("file", "direct")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """A new image."""
+
+    capacity: Annotated[str | None, SIZE] = None
+    """Capacity of the device: 8GB."""
+    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    """Override a value of the device."""
+    super_page: Annotated[str | None, SIZE] = None
+    """Size of a super-page: 64KiB."""
+    write_points: Annotated[int | None, COUNT] = None
+    """Number of write points, each with an open block."""
+    faults: Annotated[Sequence[str], Named("--fault"), SETTING] = ()
+    """Inject faults; keys: program_failures, erase_failures, bit_errors, bit_error_growth,
+    codeword, correctable."""
+    fill: Annotated[str | None, Choice(("metadata",))] = None
+    """metadata: close every block with its summary and leave the data as holes, to time a mount."""
+    seed: Annotated[int, SEED] = 1
+    """Random seed of the faults."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addresses:
+    """Where an export is served, and how."""
+
+    sockets: Annotated[Sequence[str], Named("--socket"), Each("PATH")] = ()
+    """Listen on a Unix socket."""
+    listen: Annotated[Sequence[str], Each("HOST:PORT")] = ()
+    """Listen on a TCP address: 127.0.0.1:10809."""
+    export: Annotated[str, Text("NAME")] = ""
+    """Name of the export. Default: none."""
+    read_only: bool = False
+    """Refuse writes."""
+    salvage: bool = False
+    """Serve a damaged image, read-only: reading data that cannot be proved to be current is an I/O
+    error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """When requests are answered."""
+
+    timing: Annotated[str, Choice(TIMINGS)] = "full"
+    """full: answer as fast as possible; real: answer when the simulated flash or disk would."""
+    preset: Annotated[Device | None, PRESET] = None
+    """Device whose times to simulate: flash, or a disk (`gordon disk presets`) for a plain file.
+    Default: the image's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimingValues:
+    """What is changed of the timing."""
+
+    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    """Override a value of the timing: timing.read=50us."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """The server."""
+
+    backend: Annotated[str, Choice(BACKENDS)] = "file"
+    """file: use the page cache; direct: bypass it, with io_uring if the kernel supports it."""
+    tls_certificate: Annotated[str | None, FILE] = None
+    """Server certificate (PEM); requires clients to use TLS."""
+    tls_key: Annotated[str | None, FILE] = None
+    """Private key of the certificate (PEM)."""
+    tls_clients: Annotated[str | None, FILE] = None
+    """Accept only clients with a certificate from these authorities (PEM)."""
+    insecure: bool = False
+    """Allow listening on other than loopback addresses without TLS."""
+    metrics: Annotated[Sequence[str], Each("HOST:PORT")] = ()
+    """Serve /metrics (Prometheus) and /status over HTTP at this address. The Unix socket PATH.stat
+    always serves both."""
+    clients: Annotated[int | None, COUNT] = None
+    """Maximum number of clients. Default: 128."""
