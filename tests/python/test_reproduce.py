@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import paper_jobs
 import sadf
 from gordon import bundled, reproduce, survey
 from gordon.reproduce import designs, disk_use, flash_array
@@ -379,12 +379,7 @@ def test_all_comparisons_are_plain_data(runs: Path) -> None:
 @pytest.fixture
 def page() -> ModuleType:
     """The program that prints the page."""
-    spec = importlib.util.spec_from_file_location("paper_jobs", ROOT / "scripts/paper_jobs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return paper_jobs
 
 
 def test_the_page_of_other_runs_has_all_sections(

@@ -1,6 +1,5 @@
 """`gordon sort extrapolate`: the paper's systems as data, the model by hand, one's own files."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import joulesort_systems
 from gordon.sort import presets
 from gordon.sort.systems import data, extrapolate, own, plateaus, plot, published
 from gordon.sort.systems.machines import others
@@ -158,12 +158,7 @@ def test_the_page_has_the_errors_of_the_published_machines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The section is printed again and compared with the committed page, line by line."""
-    spec = importlib.util.spec_from_file_location("page", ROOT / "scripts/joulesort_systems.py")
-    assert spec is not None
-    assert spec.loader is not None
-    page = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(page)
-    page.machines()
+    joulesort_systems.machines()
     printed = capsys.readouterr().out.splitlines()
     text = (ROOT / "docs/design/joulesort-systems.md").read_text(encoding="utf-8")
     committed = text.split("## Published machines\n")[1].split("\n## ")[0]
@@ -171,7 +166,7 @@ def test_the_page_has_the_errors_of_the_published_machines(
     assert [line for line in printed[1:] if line] == [one for one in committed.splitlines() if one]
     # A large error has its reason.
     for row in published():
-        assert row["reason"] or not page.large(row), row["name"]
+        assert row["reason"] or not joulesort_systems.large(row), row["name"]
 
 
 def test_published_machines_by_hand() -> None:
@@ -641,7 +636,7 @@ def test_the_command_prints_and_writes_the_report_of_the_api(run: Run, tmp_path:
 
 
 def test_the_page_is_what_its_script_prints() -> None:
-    script = ROOT / "scripts/joulesort_systems.py"
+    script = ROOT / "scripts/pages/joulesort_systems.py"
     ran = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     page = (ROOT / "docs/design/joulesort-systems.md").read_text(encoding="utf-8")

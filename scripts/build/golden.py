@@ -1,7 +1,7 @@
 """Runs the golden corpus and compares its results with the recorded ones, value by value.
 
-    scripts/golden.py            compares; exit status 1 if a value differs
-    scripts/golden.py --record   records the results of this build
+    scripts/build/golden.py            compares; exit status 1 if a value differs
+    scripts/build/golden.py --record   records the results of this build
 
 A refactoring changes no result. `tests/golden/commands.toml` lists the commands,
 `tests/golden/results.json` has their results, and `tests/golden/renamed.toml` maps old keys to
@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent.parent / "tests" / "golden"
+FOLDER = Path(__file__).resolve().parents[2] / "tests/golden"
 RESULTS = FOLDER / "results.json"
 LONG = 16
 #: Keys of values that depend on the machine, the version or the time.

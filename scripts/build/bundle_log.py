@@ -2,7 +2,7 @@
 """Makes the bundled event log of a run.
 
     gordon workload run sort --size 100MB --nodes 2 -o RUN
-    python scripts/bundle_log.py RUN/eventlog/* python/gordon/bundled/spark-sort.gz
+    python scripts/build/bundle_log.py RUN/eventlog/* python/gordon/bundled/spark-sort.gz
 
 What names the machine is replaced or left out: hosts, users, paths, addresses, all settings but
 those of executors and of the number of tasks, and of the plans of queries all but the operators.

@@ -3,11 +3,12 @@
 
 Each job runs on several numbers and kinds of nodes of this machine. From each configuration the
 `tasks` model predicts all others, by the run (traces and event log) and by the event log alone. As
-root on Linux, with Java and PySpark (scripts/spark.sh), and nothing else to do.
+root on Linux, with Java and PySpark (scripts/build/spark.sh), and nothing else to do.
 
-python scripts/validate_cluster.py                      measure what is missing, and write the page
-python scripts/validate_cluster.py --jobs sort,ngram    some of the jobs
-python scripts/validate_cluster.py --page RESULTS.json  the page of recorded results, to stdout
+    python scripts/validation/validate_cluster.py [OPTIONS]
+
+Without options it measures what is missing and writes the page. `--jobs sort,ngram` measures some
+of the jobs; `--page RESULTS.json` prints the page of recorded results.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from gordon.errors import GordonError
 from gordon.human import counted
 from gordon.workload.standalone import HEAP_SHARE
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/validation/cluster.md"
 WORK = ROOT / "build/validate-cluster"
 RESULTS = WORK / "results.json"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints docs/design/joulesort-systems.md: the JouleSort paper's systems, modelled and measured.
 
-python scripts/joulesort_systems.py >docs/design/joulesort-systems.md
+python scripts/pages/joulesort_systems.py >docs/design/joulesort-systems.md
 """
 
 import dataclasses
@@ -82,11 +82,11 @@ def main() -> None:
     report = extrapolate()
     print("# A sort on other systems\n")
     print(
-        "Printed by `scripts/joulesort_systems.py`; do not edit. The systems and the statements "
-        'about them are those of Davis and Rivoire, "Building Energy-Efficient Systems for '
-        "Sequential I/O Workloads\"; section, table and figure numbers below are that paper's. Its "
-        "systems and parts are in `python/gordon/sort/systems/paper.toml`, each number with its "
-        "source.\n"
+        "Printed by `scripts/pages/joulesort_systems.py`; do not edit. The systems and the "
+        'statements about them are those of Davis and Rivoire, "Building Energy-Efficient Systems '
+        "for Sequential I/O Workloads\"; section, table and figure numbers below are that paper's. "
+        "Its systems and parts are in `python/gordon/sort/systems/paper.toml`, each number with "
+        "its source.\n"
     )
     model()
     parameters()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Prints docs/design/sort-tuning.md: how settings of a sort are searched, and what a device shows.
 
-python scripts/sort_tuning.py >docs/design/sort-tuning.md
+python scripts/pages/sort_tuning.py >docs/design/sort-tuning.md
 
 What was measured on a served device is read from docs/design/sort-live.json, which
-scripts/sort_live.py writes.
+scripts/validation/sort_live.py writes.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from __future__ import annotations
 from statistics import fmean, stdev
 from typing import Any
 
-from sort_tuning_live import rewritten, searched, table
-
 from gordon import presets
 from gordon.human import binary, figures
 from gordon.sort.tune.simulated import DEPTH, WAYS, Simulated, again_and_again, rewriting
 from gordon.sort.tune.steer import steer
+from sort_tuning_live import rewritten, searched, table
 
 DEVICE = "nvme-tlc-1tb"
 OTHER = "gordon-slc-256g"
@@ -30,7 +29,7 @@ ROUNDS = 6
 
 METHOD = """# Tuning the sort
 
-Printed by `scripts/sort_tuning.py`. The search covers these settings:
+Printed by `scripts/pages/sort_tuning.py`. The search covers these settings:
 
 - the transfer sizes of input, output and temporary files, each on its own, as in section 4.1 of the
   JouleSort paper;

@@ -1,7 +1,7 @@
-"""Speeds and prices of the space `modern`, computed from scripts/machines/{boards,servers}.csv.
+"""Speeds and prices of the space `modern`, computed from machines/{boards,servers}.csv.
 
-`text` is the space with these values in the place of those that it had; scripts/machines.py writes
-it. The unit of speed is a vCPU of an EC2 m5 with all vCPUs busy (`scores` of families.toml).
+`text` is the space with these values in the place of those that it had; machines.py writes it. The
+unit of speed is a vCPU of an EC2 m5 with all vCPUs busy (`scores` of families.toml).
 """
 
 from __future__ import annotations

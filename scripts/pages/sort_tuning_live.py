@@ -12,7 +12,7 @@ from gordon.human import binary, figures, short
 from gordon.sort.tune import advice
 from gordon.sort.tune.rewriting import OVER, TRIMMED, UNTRIMMED
 
-LIVE = Path(__file__).parents[1] / "docs" / "design" / "sort-live.json"
+LIVE = Path(__file__).resolve().parents[2] / "docs/design/sort-live.json"
 
 
 def table(head: list[str], rows: list[list[str]]) -> None:

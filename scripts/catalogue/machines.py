@@ -1,12 +1,13 @@
 """Writes the spaces of machines: python/gordon/survey/spaces/{ec2,gcp,azure,modern}.toml.
 
-python scripts/machines.py                      write them
-python scripts/machines.py --check              fail if they are not up to date
-python scripts/machines.py --prices SPACE FILE  put the prices of a price file in a table first
+python scripts/catalogue/machines.py          write them
+python scripts/catalogue/machines.py --check  fail if they are not up to date
+python scripts/catalogue/machines.py --prices SPACE FILE
+                                              put the prices of a price file in a table first
 
-A table in scripts/machines/ has a row per machine of a cloud; families.toml has what a family
-shares, and sources.toml where the values come from. Of `modern` only speeds and prices are
-computed (scripts/modern.py). Price files are those of `gordon spaces update`.
+A table in scripts/catalogue/machines/ has a row per machine of a cloud; families.toml has what a
+family shares, and sources.toml where the values come from. Of `modern` only speeds and prices are
+computed (scripts/catalogue/modern.py). Price files are those of `gordon spaces update`.
 """
 
 from __future__ import annotations
@@ -21,16 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import modern
-
 from gordon.survey import price_files
 
 HERE = Path(__file__).resolve().parent / "machines"
-SPACES = HERE.parent.parent / "python/gordon/survey/spaces"
+SPACES = HERE.parents[2] / "python/gordon/survey/spaces"
 
 Row = dict[str, str]
 
 HEADER = """\
-# Written by scripts/machines.py. Change the tables in scripts/machines/ instead.
+# Written by scripts/catalogue/machines.py. Change the tables in scripts/catalogue/machines.
 #
 # A value comes from `sources` under its key, unless it is a table with `assumed` and the reason.
 # Storage comes from `storage` and `latency`, with local = true from `local_storage` and
@@ -310,7 +310,7 @@ def main() -> None:
         if not check:
             file.write_text(content, encoding="utf-8")
         elif not file.exists() or file.read_text(encoding="utf-8") != content:
-            sys.exit(f"{file} is not up to date: run python scripts/machines.py")
+            sys.exit(f"{file} is not up to date: run `make machines`")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints docs/design/web-server.md: generated loads, replayed, on the model of a web server.
 
-    python scripts/web_server.py >docs/design/web-server.md
+    python scripts/pages/web_server.py >docs/design/web-server.md
 
 Takes about ten minutes, and 0.1 GB of the system's temporary files. Every table is of one command:
 `gordon cache sweep LOAD --flash 0,1GiB --cores 4,8,12 --rate 1000`, with --objects or without,
@@ -52,7 +52,7 @@ def megabits(server: dict[str, Any]) -> str:
 
 def main() -> None:
     print("# A web server's bandwidth\n")
-    print("Printed by `scripts/web_server.py`; do not edit.", end=" ")
+    print("Printed by `scripts/pages/web_server.py`; do not edit.", end=" ")
     print("The model, and what it leaves out: [web-workloads.md](web-workloads.md).\n")
     print(
         f"{REQUESTS:,} requests, seed 1, {RATE:,.0f} a second, LRU in DRAM. Files are cached by",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Sorts on a served image: the search steered by its telemetry, the blind search, and figure 10
-live. Writes the JSON that scripts/sort_tuning.py prints. As root, with nbdfuse (apt install
+live. Writes the JSON that scripts/pages/sort_tuning.py prints. As root, with nbdfuse (apt install
 libnbd-bin); takes a quarter of an hour and 2 GB below FOLDER.
 
-python scripts/sort_live.py FOLDER >docs/design/sort-live.json
+python scripts/validation/sort_live.py FOLDER >docs/design/sort-live.json
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from live_export import Export
-
 from gordon.sort.tune import tune
 from gordon.sort.tune.rewriting import rewriting
+from live_export import Export
 
 Json = dict[str, Any]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints docs/design/paper-jobs.md: the results of the Gordon paper next to those of our traces.
 
-    python scripts/paper_jobs.py [RUNS] >docs/design/paper-jobs.md
+    python scripts/pages/paper_jobs.py [RUNS] >docs/design/paper-jobs.md
 
 RUNS is a folder of runs RUNS/JOB/N; the default is that of the bundled traces.
 """
@@ -150,8 +150,8 @@ def intro(runs: dict[str, list[Path]], rows: Sequence[Row]) -> None:
     nodes = sum(len(run["nodes"]) for run in each)
     print("# The jobs of the paper, from our traces\n")
     print(
-        "Printed by `scripts/paper_jobs.py`; do not edit. *The paper* is Gordon, ASPLOS 2009. Its "
-        "jobs ran on Hadoop; ours are the same jobs on Spark, run and traced as "
+        "Printed by `scripts/pages/paper_jobs.py`; do not edit. *The paper* is Gordon, ASPLOS "
+        "2009. Its jobs ran on Hadoop; ours are the same jobs on Spark, run and traced as "
         "[workload.md](workload.md) describes: "
         f"{len(each)} runs of {len(runs)} jobs, {nodes} traces of nodes. All figures that are not "
         "the paper's are measured in these runs (Table 2) or simulated from their traces.\n"

@@ -2,7 +2,7 @@
 """Makes the bundled traces of runs of all jobs.
 
     gordon workload run all --scale 1/8 --repeats 2 --nodes 4 --cores 0.5 --memory 2GiB -o RUNS
-    python scripts/bundle.py RUNS python/gordon/bundled
+    python scripts/build/bundle.py RUNS python/gordon/bundled
 
 The runs need root, 10 GB of disk and, on two quiet cores, 40 minutes. Names of the machine and its
 paths are replaced; event logs and logs of Spark are left out. The stages and the totals of the

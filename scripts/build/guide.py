@@ -1,7 +1,7 @@
 """Runs the commands of README.md and docs/GUIDE.md and compares what they print.
 
-    scripts/guide.py             exit status 1 if a command fails or prints something else
-    scripts/guide.py --update    writes what they print into the page
+    scripts/build/guide.py             exit status 1 if a command fails or prints something else
+    scripts/build/guide.py --update    writes what they print into the page
 
 Each page is run in an empty folder of its own. Its fenced blocks say what they are:
 
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "GUIDE.md"]
 NUMBER = re.compile(r"\d[\d,.]*(?:e-?\d+)?(?: ?(?:[kKMGT]i?)?[BJW](?:/s)?\b| ?[mun]?s\b)?")
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

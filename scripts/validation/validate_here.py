@@ -5,9 +5,10 @@ Each job is traced with its data on this machine's disk. The survey predicts one
 two, an emulated flash array and an emulated disk; then the job runs there. As root on Linux, with
 nbdfuse (apt install libnbd-bin), at least two cores and nothing else to do for 15 minutes.
 
-python scripts/validate_here.py                      measure, and write the page
-python scripts/validate_here.py --busy               the same under other load, no page in docs
-python scripts/validate_here.py --page RESULTS.json  write the page of recorded results to stdout
+    python scripts/validation/validate_here.py [OPTIONS]
+
+Without options it measures and writes the page. `--busy` measures under other load and writes no
+page in docs; `--page RESULTS.json` prints the page of recorded results.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "demo"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
 
+from gordon import __version__, parts, quantity, survey
+from gordon.errors import GordonError
 from live_export import TOOLS, Export, sh, uninterrupted
 from validation_page import (
     DISK,
@@ -43,12 +46,9 @@ from validation_page import (
     verdict,
 )
 
-from gordon import __version__, parts, quantity, survey
-from gordon.errors import GordonError
-
 import inputs
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/validation/here.md"
 RESULTS = ROOT / "build/validate/results.json"
 SEED = 1
