@@ -12,9 +12,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from gordon.reproduce import joulesort
+from gordon.reproduce.joulesort import published
+from gordon.reproduce.joulesort.machines import others
 from gordon.sort import presets
-from gordon.sort.systems import data, extrapolate, fit, published
-from gordon.sort.systems.machines import others
+from gordon.sort.systems import data, fit
 from gordon.sort.systems.model import Parts, run
 from gordon.sort.systems.schema import Systems, Value, read
 
@@ -79,7 +81,7 @@ def shown(value: float | None, form: str) -> str:
 
 
 def main() -> None:
-    report = extrapolate()
+    report = joulesort.report()
     print("# A sort on other systems\n")
     print(
         "Printed by `scripts/pages/joulesort_systems.py`; do not edit. The systems and the "
@@ -370,9 +372,9 @@ def machines() -> None:
                 f"{row['most_w'] * (1 - row['board_share']):.1f} W busy.\n"
             )
     print(
-        "The machines after 4G and their parts are in `python/gordon/sort/systems/published.toml`. "
-        "Their papers could not be had, only abstracts, result pages and what others wrote of "
-        "them.\n"
+        "The machines after 4G and their parts are in "
+        "`python/gordon/reproduce/joulesort/published.toml`. Their papers could not be had, only "
+        "abstracts, result pages and what others wrote of them.\n"
     )
     shipped = read(Systems, data.shipped(), "")
     table(["part", "value", "", "", "from"], part_rows(others(), shipped))
@@ -519,7 +521,7 @@ def ideal(report: dict[str, Any]) -> None:
     }
     rows = []
     for what, settings in changes.items():
-        made = extrapolate(set_values=settings)
+        made = joulesort.report(settings)
         swap = made["claims"]["ideal"]["swapped"]["records_per_j"]
         names = ("ideal", "balanced")
         rows.append([what, *(f"{score(made, name):,.0f}" for name in names), f"{swap:,.0f}"])

@@ -13,14 +13,12 @@ from typing import Any
 
 from gordon import bundled
 from gordon.human import binary, figures
-from gordon.reproduce import MEAN, Row, disk_use, flash_array, jobs
+from gordon.reproduce import MEAN, Row, agreement, disk_use, flash_array, jobs
 from gordon.reproduce import designs as design_rows
-from gordon.reproduce.row import TOLERANCE
+from gordon.reproduce.row import NEAR, TOLERANCE
 from gordon.run import folder as run_folder
 from gordon.workload.jobs import JOBS
 
-#: A factor up to which figures are counted as near to each other.
-NEAR = 1.5
 COLUMNS = {
     "power_w": "power, W",
     "power_vs_minp_disk": "power over MinP-disk",
@@ -166,13 +164,11 @@ def intro(runs: dict[str, list[Path]], rows: Sequence[Row]) -> None:
         "the paper says about its power model (section 5.2). The *mean* gives each job the same "
         "weight.\n"
     )
-    found = []
-    for name in dict.fromkeys(row.table for row in rows):
-        of = [row for row in rows if row.table == name and row.agrees is not None]
-        agree = sum(bool(row.agrees) for row in of)
-        near = sum(1 / NEAR <= (row.ratio or 0) <= NEAR for row in of)
-        found.append([name, str(len(of)), str(agree), str(near)])
-    table(["", "figures of the paper", "agree", f"within a factor of {NEAR:g}"], sorted(found))
+    found = [
+        [one.table, *(str(count) for count in (one.figures, one.agree, one.near))]
+        for one in agreement(rows)
+    ]
+    table(["", "figures of the paper", "agree", f"within a factor of {NEAR:g}"], found)
 
 
 def claims(rows: Sequence[Row], work: list[dict[str, Any]]) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 
 from gordon import presets
 from gordon.human import binary, figures
-from gordon.sort.tune.simulated import DEPTH, WAYS, Simulated, again_and_again, rewriting
+from gordon.reproduce.rewriting import WAYS
+from gordon.reproduce.rewriting_simulated import again_and_again, rewriting
+from gordon.sort.tune.simulated import DEPTH, Simulated
 from gordon.sort.tune.steer import steer
 from sort_tuning_live import rewritten, searched, table
 

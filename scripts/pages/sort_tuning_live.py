@@ -7,10 +7,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from gordon.cli.sort_rewrite_view import spread as deviated
+from gordon.cli.reproduce_rewrite_view import spread as deviated
 from gordon.human import binary, figures, short
+from gordon.reproduce.rewriting import OVER, TRIMMED, UNTRIMMED
 from gordon.sort.tune import advice
-from gordon.sort.tune.rewriting import OVER, TRIMMED, UNTRIMMED
 
 LIVE = Path(__file__).resolve().parents[2] / "docs/design/sort-live.json"
 
@@ -27,7 +27,7 @@ def rewritten(simulated: dict[str, list[str]]) -> None:
     report, device = measured["rewriting"], measured["device"]
     print("## Figure 10 on a served device\n")
     print(
-        "`gordon sort rewrite` ran on a file system on a served image: "
+        "`gordon reproduce rewrite` ran on a file system on a served image: "
         f"`{device['preset']}` with {', '.join(device['set'])}, {device['capacity']} exported, "
         "`--timing real`, through nbdfuse, a loop device and ext4. Other files use "
         f"{device['others']:.0%} of it and were overwritten at random. "

@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from gordon.reproduce.rewriting import rewriting
 from gordon.sort.tune import tune
-from gordon.sort.tune.rewriting import rewriting
 from live_export import Export
 
 Json = dict[str, Any]

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 import joulesort_systems
+from gordon.reproduce import joulesort
+from gordon.reproduce.joulesort import published
+from gordon.reproduce.joulesort.machines import others
 from gordon.sort import presets
-from gordon.sort.systems import data, extrapolate, own, plateaus, plot, published
-from gordon.sort.systems.machines import others
+from gordon.sort.systems import data, extrapolate, own, plateaus, plot
 from gordon.sort.systems.schema import Value
 
 from conftest import Run, raises
@@ -64,7 +66,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def paper() -> dict[str, Any]:
-    return extrapolate()
+    return joulesort.report()
 
 
 def row(report: dict[str, Any], name: str) -> dict[str, Any]:
@@ -275,7 +277,7 @@ def test_plateaus_of_the_paper(paper: dict[str, Any]) -> None:
 @pytest.mark.parametrize("records", [10**7, 10**9, 10**10])
 def test_measured_rows_stay_at_their_own_size(paper: dict[str, Any], records: int) -> None:
     """Rows, fits, errors, plateaus and the paper's estimates do not move with `records`."""
-    other = extrapolate(set_values=[f"records={records}"])
+    other = joulesort.report([f"records={records}"])
     assert other["records"] == records
     for one, same in zip(other["systems"], paper["systems"], strict=True):
         assert one["measured"] == same["measured"]
@@ -378,7 +380,7 @@ def test_statements_are_next_to_what_the_tables_give(run: Run, paper: dict[str, 
     assert here("ECC")[0] == ("best with ECC: 4C, 24,755 records/J; best without: 1B, 12,801")
     assert here("80-plus")[0].endswith("the old supplies had 0.72")
     assert here("power factors")[0].startswith("3B's 88.9 W are up to 93.6 VA")
-    out = run("sort", "extrapolate").out
+    out = run("reproduce", "joulesort").out
     assert "the paper says" in out
     assert "power factors of 0.95 to 1.0" in out
 
@@ -618,9 +620,9 @@ def test_bad_runs_are_one_error(run: Run, key: str, value: Any, what: str) -> No
 
 
 def test_the_command_prints_and_writes_the_report_of_the_api(run: Run, tmp_path: Path) -> None:
-    ran = run("sort", "extrapolate", "--json", "report.json", "--plot", "plot.svg")
+    ran = run("reproduce", "joulesort", "--json", "report.json", "--plot", "plot.svg")
     assert ran.status == 0, ran.err
-    assert json.loads((tmp_path / "report.json").read_text()) == extrapolate()
+    assert json.loads((tmp_path / "report.json").read_text()) == joulesort.report()
     assert "about 29,000 records/J; model 34," in ran.out
     assert 'paper "at least 25% better", which gives 36,250 records/J' in ran.out
     (row,) = (line for line in ran.out.splitlines() if line.startswith("1B: the printed"))
@@ -631,6 +633,8 @@ def test_the_command_prints_and_writes_the_report_of_the_api(run: Run, tmp_path:
         "CoolSort" in (tmp_path / "plot.svg").read_text()
         or "<svg" in (tmp_path / "plot.svg").read_text()
     )
+    same = run("sort", "extrapolate", "--json", "-")
+    assert json.loads(same.out) == extrapolate()
     alone = run("sort", "extrapolate", "own.toml", "--json", "-")
     assert json.loads(alone.out)["systems"][0]["name"] == "a"
 

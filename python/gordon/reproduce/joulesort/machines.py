@@ -14,13 +14,13 @@ Json = dict[str, Any]
 def published() -> list[Json]:
     """A row for each machine with known parts and a published result: the systems of the JouleSort
     paper, then the others. Modelled figures are of the size that was sorted."""
-    with as_file(files("gordon.sort.systems") / "published.toml") as path:
+    with as_file(files("gordon.reproduce.joulesort") / "published.toml") as path:
         return _rows(None) + _rows(path)
 
 
 def others() -> Systems:
     """The machines that are not in the paper's tables, with the parts of the paper."""
-    with as_file(files("gordon.sort.systems") / "published.toml") as path:
+    with as_file(files("gordon.reproduce.joulesort") / "published.toml") as path:
         return schema.read(Systems, _table(path), "")
 
 

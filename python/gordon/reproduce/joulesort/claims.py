@@ -2,50 +2,33 @@
 
 from typing import Any
 
-from gordon.sort.systems import statements
+from gordon.reproduce.joulesort import paper, statements
+from gordon.sort.systems import plateaus
 from gordon.sort.systems.model import Parts
 
 Json = dict[str, Any]
 
 
-def points(parts: Parts, systems: list[Json], paper: bool) -> list[Json]:
-    """Two-pass systems as measured, and the paper's own two estimates; of files of one's own also
-    what is only modelled. Times are for as many records as the paper sorts."""
-    found = []
-    for row in systems:
-        kind = "measured" if row["measured"] else "modelled"
-        figures = row[kind]
-        if figures is None or (paper and kind == "modelled"):
-            continue
-        if figures.get("passes", row["passes"]) == 1:
-            continue
-        if figures["records_per_j"] is not None:
-            found.append(
-                _point(parts, row["name"], kind, figures["records_per_j"], figures["power_w"])
+def points(parts: Parts, systems: list[Json]) -> list[Json]:
+    """Two-pass systems as measured, and the paper's own two estimates. Times are for as many
+    records as the paper sorts."""
+    claims, records = paper.claims(), parts.all.records.value
+    measured = [row for row in systems if row["measured"]]
+    return [
+        *plateaus.points(records, measured),
+        *(
+            plateaus.point(records, name, "claimed", score, None)
+            for name, score in (
+                ("paper's ideal", claims.ideal_records_per_j.value),
+                ("paper's balanced", claims.balanced_records_per_j.value),
             )
-    if paper:
-        claims = parts.all.claims
-        for name, score in (
-            ("paper's ideal", claims.ideal_records_per_j.value),
-            ("paper's balanced", claims.balanced_records_per_j.value),
-        ):
-            found.append(_point(parts, name, "claimed", score, None))
-    return found
-
-
-def _point(parts: Parts, name: str, kind: str, score: float, power: float | None) -> Json:
-    return {
-        "name": name,
-        "kind": kind,
-        "records_per_j": score,
-        "power_w": power,
-        "time_s": parts.all.records.value / (score * power) if power else None,
-    }
+        ),
+    ]
 
 
 def compare(parts: Parts, report: Json, records: int) -> Json:
     """The paper's estimates, what its own arithmetic gives, and the model's, for `records`."""
-    claims = parts.all.claims
+    claims = paper.claims()
     rows = {row["name"]: row for row in report["systems"]}
     powers = [row["measured"]["power_w"] for row in rows.values() if row["measured"]]
     plateaus = report["plateaus"]["plateaus"]
@@ -66,14 +49,14 @@ def compare(parts: Parts, report: Json, records: int) -> Json:
             "nearest": min(plateaus, key=lambda p: abs(p["records_per_j"] - old)),
         },
         "power_span": {"paper": claims.power_span.value, "measured": max(powers) / min(powers)},
-        "statements": statements.rows(parts, report["systems"], report["fitted"]),
+        "statements": statements.rows(claims, parts, report["systems"], report["fitted"]),
     }
 
 
 def _swapped(parts: Parts, rows: dict[str, Json], records: int) -> Json:
     """As the paper went: a system as measured, its processor's power taken out and the other's put
     in; both of them modelled. And what power the paper's score means in the same time."""
-    claims = parts.all.claims
+    claims = paper.claims()
     old, new = rows[claims.ideal_from], rows[claims.ideal_system]
     time, power = old["measured"]["time_s"], old["measured"]["power_w"]
     efficiency = parts.all.board[old["board"]].efficiency.value

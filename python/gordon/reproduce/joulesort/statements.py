@@ -7,6 +7,7 @@ from a row's time and power: the two differ for 1B (`rows.check`).
 from math import log10
 from typing import Any
 
+from gordon.reproduce.joulesort.paper import Claims
 from gordon.sort import presets
 from gordon.sort.systems.model import Parts
 
@@ -18,11 +19,11 @@ KIB = 1024
 POINTS = 0.02
 
 
-def rows(parts: Parts, systems: list[Json], fitted: Json) -> list[Json]:
+def rows(claims: Claims, parts: Parts, systems: list[Json], fitted: Json) -> list[Json]:
     """Every statement: where it is, what the paper says, what its tables or the model give, and
     whether they agree; None where there is nothing to compare with."""
     measured = {one["name"]: one["measured"] for one in systems if one["measured"]}
-    return [*_table_2(measured), *_table_3(), *_parts(parts, measured, fitted)]
+    return [*_table_2(measured), *_table_3(), *_parts(claims, parts, measured, fitted)]
 
 
 def _row(where: str, paper: str, here: str, agrees: bool | None) -> Json:
@@ -124,8 +125,7 @@ def _table_3() -> list[Json]:
     ]
 
 
-def _parts(parts: Parts, measured: dict[str, Json], fitted: Json) -> list[Json]:
-    claims = parts.all.claims
+def _parts(claims: Claims, parts: Parts, measured: dict[str, Json], fitted: Json) -> list[Json]:
     works = {name: sum(work) for name, work in fitted["core_s_per_gb"].items() if work}
     best = min(works, key=lambda name: works[name])
     others = min(work for name, work in works.items() if name != best)

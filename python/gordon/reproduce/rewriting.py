@@ -19,6 +19,7 @@ from typing import Any
 from gordon import __version__, _core, block, sort
 from gordon.errors import GordonError
 from gordon.human import binary, short
+from gordon.reproduce import remounting
 from gordon.scratch import scratch
 from gordon.sort.tune import mounted, telemetry
 from gordon.sort.tune.telemetry import Watch
@@ -78,7 +79,7 @@ def rewriting(
     dice = random.Random(seed)  # noqa: S311 an order, no secret
     with scratch(folder, ".gordon-rewrite-") as place:
         _write(place / "in", records, export)
-        with mounted.as_it_was(where):
+        with remounting.as_it_was(where):
             trials = []
             for number in range(rounds):
                 turn = [(transfer, way) for transfer in sizes for way in WAYS]
@@ -179,16 +180,16 @@ class Attempt:
 
     def _before(self) -> None:
         """Leaves the output of a sort, and trims the free space."""
-        mounted.discards(self.where, on=True)
+        remounting.discards(self.where, on=True)
         self.out.unlink(missing_ok=True)
         self._commit()
-        mounted.trim(self.where)
+        remounting.trim(self.where)
         sort.run(self.place / "in", self.out, **self.options)
         forget(self.out)
 
     def _delete(self, *, trimmed: bool) -> None:
         """Deletes the old output; with `trimmed`, waits until the device has received the trims."""
-        mounted.discards(self.where, on=trimmed)
+        remounting.discards(self.where, on=trimmed)
         before = block.stat(self.export)["host_bytes_trimmed"]
         self.out.unlink()
         self._commit()

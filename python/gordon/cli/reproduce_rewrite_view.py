@@ -1,4 +1,4 @@
-"""The screen of `gordon sort rewrite`."""
+"""The screen of `gordon reproduce rewrite`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The report of `gordon sort rewrite`: times, pages programmed by cause, causes."""
+"""The report of `gordon reproduce rewrite`: times, pages programmed by cause, causes."""
 
 from typing import Any
 
@@ -23,7 +23,13 @@ def page(report: Json) -> str:
     rows = report["rows"]
     data = {"result": report, "figures": {"times": times(rows), "pages": pages(report)}}
     return render(
-        "rewriting", data, filters={"binary": binary}, script="runs", report=report, causes=CAUSES
+        "rewriting",
+        data,
+        filters={"binary": binary},
+        script="runs",
+        package="gordon.reproduce",
+        report=report,
+        causes=CAUSES,
     )
 
 

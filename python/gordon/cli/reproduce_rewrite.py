@@ -1,4 +1,4 @@
-"""`gordon sort rewrite`."""
+"""`gordon reproduce rewrite`."""
 
 from typing import Any
 
@@ -73,8 +73,8 @@ def rewrite(
     with TRIM, in random order. It needs root, as it remounts the file system to switch discards.
     """
     from gordon.cli import output, terminal
-    from gordon.cli.sort_rewrite_view import show
-    from gordon.sort.tune.rewriting import rewriting
+    from gordon.cli.reproduce_rewrite_view import show
+    from gordon.reproduce.rewriting import rewriting
 
     output.check(json_path, report=report)
     messages = terminal.messages()
@@ -91,7 +91,7 @@ def rewrite(
     if json_path is not None:
         files[json_path] = found
     if report is not None:
-        from gordon.sort.tune.rewriting_page import page
+        from gordon.reproduce.rewriting_page import page
 
         files[report] = page(found)
     write_all(files)
