@@ -9,6 +9,9 @@ Takes about ten minutes, and 0.1 GB of the system's temporary files. Every table
 flashcache.md and web-workloads.md have no values of these loads: they refer to this one.
 """
 
+from __future__ import annotations
+
+import sys
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +20,7 @@ from typing import Any
 from gordon import _core, cache
 from gordon.cache import web
 from gordon.cache.server import Found, Server, loss
+from markdown_pages import render, table
 
 REQUESTS = 10_000_000
 RATE = 1000.0
@@ -26,8 +30,9 @@ CORES = (4, 8, 12)
 POWERS = {"power_down": "powered down", "power_active": "always ready"}
 LATENCIES_US = [0, 12, 25, 50, 100, 200, 400, 800, 1600, 3300]
 
+Json = dict[str, Any]
 # Points of a sweep, by MiB of DRAM and of flash.
-Points = dict[tuple[int, int], dict[str, Any]]
+Points = dict[tuple[int, int], Json]
 
 
 def swept(trace: Path, dram: str, flash: str, objects: bool) -> Points:
@@ -38,50 +43,45 @@ def swept(trace: Path, dram: str, flash: str, objects: bool) -> Points:
     return {(point["dram_bytes"] >> 20, point["flash_bytes"] >> 20): point for point in points}
 
 
-def table(head: list[str], rows: list[list[str]]) -> None:
-    print("| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
-    print()
+def main() -> None:
+    with TemporaryDirectory() as folder:
+        loads = [load(name, Path(folder)) for name in web.WORKLOADS]
+    sys.stdout.write(render("web-server", requests=REQUESTS, rate=RATE, loads=loads))
 
 
-def megabits(server: dict[str, Any]) -> str:
+def load(name: str, folder: Path) -> Json:
+    """The section of a load."""
+    path = folder / f"{name}.parquet"
+    made = web.generate(name, path, requests=REQUESTS)
+    pages = swept(path, "32MiB..1GiB", "0,1GiB", objects=False)
+    whole = swept(path, "32MiB..1GiB", "0,1GiB", objects=True)
+    wear = swept(path, "128MiB", "128MiB..2GiB", objects=False)
+    found = {
+        "name": name,
+        "mean_bytes": made["mean_bytes"],
+        "misses": misses(pages, whole),
+        "figure_3": None,
+        "figure_5": {"by pages": figure_5(pages), "whole": figure_5(whole)},
+        "shares": shares(pages, whole),
+        "figure_7": figure_7(wear),
+        "statements": None,
+    }
+    if name == "surge":
+        found |= {
+            "figure_3": figure_3(path, pages[128, 0]),
+            "statements": statements(path, pages, whole, wear),
+            "limits": limits(pages, whole),
+            "rules": wear_rules(path),
+        }
+    path.unlink()
+    return found
+
+
+def megabits(server: Json) -> str:
     return f"{server['bandwidth_bit_s'] / 1e6:,.0f}"
 
 
-def main() -> None:
-    print("# A web server's bandwidth\n")
-    print("Printed by `scripts/pages/web_server.py`; do not edit.", end=" ")
-    print("The model, and what it leaves out: [web-workloads.md](web-workloads.md).\n")
-    print(
-        f"{REQUESTS:,} requests, seed 1, {RATE:,.0f} a second, LRU in DRAM. Files are cached by",
-        end=" ",
-    )
-    print("pages, or whole (`--objects`).\n")
-    with TemporaryDirectory() as folder:
-        for name in web.WORKLOADS:
-            path = Path(folder) / f"{name}.parquet"
-            made = web.generate(name, path, requests=REQUESTS)
-            print(f"## {name}\n\n{made['mean_bytes'] / 1e3:.1f} kB a request.\n")
-            pages = swept(path, "32MiB..1GiB", "0,1GiB", objects=False)
-            whole = swept(path, "32MiB..1GiB", "0,1GiB", objects=True)
-            misses(pages, whole)
-            if name == "surge":
-                figure3(path, pages[128, 0])
-            wear = swept(path, "128MiB", "128MiB..2GiB", objects=False)
-            figure5(pages, "by pages")
-            figure5(whole, "whole")
-            shares(pages, whole)
-            figure7(wear)
-            if name == "surge":
-                statements(path, pages, whole, wear)
-                wear_rules(path)
-            path.unlink()
-
-
-def misses(pages: Points, whole: Points) -> None:
-    print("### Misses\n")
+def misses(pages: Points, whole: Points) -> str:
     head = ["DRAM + flash", "pages", "bytes, by pages", "files", "bytes, whole"]
     rows = []
     for size in sorted(pages):
@@ -93,23 +93,16 @@ def misses(pages: Points, whole: Points) -> None:
             file["byte_miss_ratio"],
         )
         rows.append([f"{size[0]} + {size[1]} MiB", *(f"{ratio:.4f}" for ratio in ratios)])
-    table(head, rows)
+    return table(head, rows)
 
 
-def figure3(trace: Path, point: dict[str, Any]) -> None:
-    print("### Figure 3: bandwidth against the latency of the second level\n")
+def figure_3(trace: Path, point: Json) -> Json:
+    """Bandwidth against the latency of the second level, and what a longer latency loses."""
     report = cache.latency(trace, cores=CORES, latencies=[f"{us}us" for us in LATENCIES_US])
-    print(
-        "Mbit/s, sent and received; 128 MiB of DRAM, all else in the second level. The server "
-        f"takes {report['cycles_per_request']:,.0f} cycles a request and 8 a byte: the fastest "
-        "with 8 cores whose DRAM misses 2,000 requests a second. The cycles of a request are the "
-        "only number that is fitted.\n"
-    )
     found = {(one["latency_us"], one["cores"]): one for one in report["points"]}
-    rows = [
+    bandwidths = [
         [f"{us} us", *(megabits(found[float(us), cores]) for cores in CORES)] for us in LATENCIES_US
     ]
-    table(["latency", *(f"{cores} cores" for cores in CORES)], rows)
     requests = point["whole"]["requests"]
     files = Found(
         bytes=point["bytes"] / requests,
@@ -126,17 +119,16 @@ def figure3(trace: Path, point: dict[str, Any]) -> None:
             knee = next(us for us in range(10, 10**6, 10) if loss(server, one, us * 1e-6) > 0.05)
             row += [f"{loss(server, one, 500e-6):.2%}", f"{knee / 1e3:.2f} ms"]
         rows.append(row)
-    print(
-        "Bandwidth lost at 500 us, and the latency that loses 5 %: with read-ahead, where a",
-        end=" ",
-    )
-    print("request waits once, and without, where it waits for each page.\n")
-    table(["cores", "at 500 us", "5 % at", "without: at 500 us", "5 % at"], rows)
+    head = ["cores", "at 500 us", "5 % at", "without: at 500 us", "5 % at"]
+    return {
+        "cycles": report["cycles_per_request"],
+        "bandwidths": table(["latency", *(f"{cores} cores" for cores in CORES)], bandwidths),
+        "losses": table(head, rows),
+    }
 
 
-def figure5(points: Points, how: str) -> None:
-    print(f"### Figure 5: bandwidth against DRAM, files {how}\n")
-    print("Mbit/s; in brackets flash accesses a second, and how busy flash and the disk are.\n")
+def figure_5(points: Points) -> str:
+    """Bandwidth against DRAM."""
     rows = []
     for dram, flash in sorted(points, key=lambda size: (size[1] == 0, size)):
         row = [f"{dram} MiB" if flash else f"{dram} MiB, no flash"]
@@ -146,7 +138,7 @@ def figure5(points: Points, how: str) -> None:
             also = f"{accesses:,.0f}, {used['flash']:.0%}, " if flash else ""
             row.append(f"{megabits(server)} ({also}{used['disk']:.0%})")
         rows.append(row)
-    table(["DRAM", *(f"{cores} cores" for cores in CORES)], rows)
+    return table(["DRAM", *(f"{cores} cores" for cores in CORES)], rows)
 
 
 def of_dram(points: Points) -> list[float]:
@@ -155,8 +147,8 @@ def of_dram(points: Points) -> list[float]:
     return [two["bandwidth_bit_s"] / one["bandwidth_bit_s"] for two, one in pairs]
 
 
-def shares(pages: Points, whole: Points) -> None:
-    print("### 128 MiB and 1 GiB of flash, of 1 GiB of DRAM\n")
+def shares(pages: Points, whole: Points) -> str:
+    """128 MiB of DRAM and 1 GiB of flash, of 1 GiB of DRAM."""
     rows = []
     for how, points in (("by pages", pages), ("whole", whole)):
         two, one = points[128, FLASH], points[1024, 0]
@@ -168,17 +160,11 @@ def shares(pages: Points, whole: Points) -> None:
         area = f"{two['area']['total_cm2']:.2f} of {one['area']['total_cm2']:.2f} cm2"
         rows.append([how, *shares, *power, area])
     head = ["files", *(f"bandwidth, {cores} cores" for cores in CORES)]
-    table([*head, "power, DRAM powered down", "DRAM ready", "dies"], rows)
+    return table([*head, "power, DRAM powered down", "DRAM ready", "dies"], rows)
 
 
-def statements(trace: Path, pages: Points, whole: Points, wear: Points) -> None:
-    """What the paper says, the values of this load, and why they differ."""
-    print("### The paper's statements\n")
-    print(
-        f"128 MiB of DRAM and 1 GiB of flash, files by pages unless said otherwise, {RATE:,.0f}",
-        end=" ",
-    )
-    print("requests a second.\n")
+def statements(trace: Path, pages: Points, whole: Points, wear: Points) -> Json:
+    """The values of this load that the paper makes statements about."""
     two, one = pages[128, FLASH], pages[1024, 0]
     ratio = {mode: one[mode]["total_w"] / two[mode]["total_w"] for mode in POWERS}
     power = "; ".join(
@@ -193,7 +179,7 @@ def statements(trace: Path, pages: Points, whole: Points, wear: Points) -> None:
     # Neither of these two depends on the load.
     short = trace.with_name("short.parquet")
     web.generate("surge", short, requests=10_000)
-    design: dict[str, Any] = {"policy": "flashcache", "dram": "128MiB", "rate": RATE}
+    design: Json = {"policy": "flashcache", "dram": "128MiB", "rate": RATE}
     by_block = cache.replay(short, flash="2GiB", set_values=["cache.fill=block"], **design)
     coded = cache.replay(short, flash="1GiB", ecc=4, **design)
     worst, worst_by_page = (
@@ -211,70 +197,30 @@ def statements(trace: Path, pages: Points, whole: Points, wear: Points) -> None:
         f"{server['second_accesses_per_s']:,.0f} with {server['cores']} cores"
         for server in two["servers"]
     )
-    rows = [
-        [
-            "128 MB of DRAM and 1 GB of flash serve as much as 1 GB of DRAM (6.1, Figure 5)",
-            f"{' / '.join(map(str, CORES))} cores: by pages {bandwidth['by pages']}; whole "
-            f"{bandwidth['whole']}",
-            "by pages is the paper's model; its file set is changed from SURGE's in a way that it "
-            "does not print. See below",
-        ],
-        [
-            "over 2.5 times less memory power than 1 GB of DRAM, even under an oracle's powerdown "
-            "(6.2)",
-            power,
-            "its DRAM also serves the processor's own accesses, which both configurations have",
-        ],
-        ["40 % less die area (6.1)", f"{area:.0%}", "rounding"],
-        [
-            "flash is accessed less than 2,000 times a second (6.3)",
-            f"{flash}; the replay: {two['flash']['accesses_per_s']:,.0f}",
-            "the server is fitted to this statement; by pages its disk holds it up",
-        ],
-        [
-            "1 GB lasts close to 100 years at 1,000,000 cycles, 10 at 100,000 (6.3, Figure 7)",
-            f"{years}; the first block {first:.3g} at 1,000,000",
-            "in steady state; flash is written at each of its misses, and the paper has under 1 %",
-        ],
-        [
-            "worst case, the disk accessed all the time: 2 years for 2 GB at 1,000,000 (6.3)",
-            f"{worst:.3g} with `cache.fill=block`; {worst_by_page:.3g} with a page at a miss",
-            "one eviction at each disk access is a logical block at a miss",
-        ],
-        [
-            "BCH codes: more than 5,000,000 cycles (2.1)",
-            f"{cycles:,} with `--ecc 4`, rated at 100,000",
-            "a model, [flashcache.md](flashcache.md); the paper prints no strength",
-        ],
-        [
-            "over 99 % of searches of the table hit (3.1)",
-            f"{searched:.1%}; {found:.1%} of pages, or {files:.1%} of whole files, are found in "
-            "DRAM or flash",
-            "the tail of the load: files that are requested once",
-        ],
-        [
-            "wear-level rules are invoked twice (6.3)",
-            f"hot blocks spared {rules['block_rule_fired']:,} times, sets swapped "
-            f"{rules['set_rule_fired']:,} times",
-            "the paper prints no thresholds",
-        ],
-    ]
-    table(["the paper", "here", "why"], rows)
-    why(pages, whole)
+    return {
+        "cores": " / ".join(map(str, CORES)),
+        "of_dram_by_pages": bandwidth["by pages"],
+        "of_dram_whole": bandwidth["whole"],
+        "power": power,
+        "area": area,
+        "flash": flash,
+        "accesses_per_s": two["flash"]["accesses_per_s"],
+        "years": years,
+        "first_block_years": first,
+        "worst_years": worst,
+        "worst_years_by_page": worst_by_page,
+        "coded_cycles": cycles,
+        "searches": searched,
+        "pages": found,
+        "files": files,
+        "blocks_spared": rules["block_rule_fired"],
+        "sets_swapped": rules["set_rule_fired"],
+    }
 
 
-def why(pages: Points, whole: Points) -> None:
+def limits(pages: Points, whole: Points) -> Json:
     """Figure 5: which of both is the paper's model, and where they part."""
-    page, file = pages[128, FLASH], whole[128, FLASH]
-    dram = pages[1024, 0]
-
-    def missing(point: dict[str, Any]) -> str:
-        return f"{point['whole']['misses'] / point['whole']['requests']:.2%}"
-
-    def busy(point: dict[str, Any]) -> str:
-        used = point["servers"][-1]["utilization"]
-        return f"the disk {used['disk']:.0%} and the flash {used['flash']:.0%} of the time"
-
+    page = pages[128, FLASH]
     design = page["provenance"]["config"]["design"]
     read, moved, size = (design["flash"][key]["value"] for key in ("read", "rate_per_s", "page"))
     read_s, rate, flash_page = (
@@ -284,36 +230,34 @@ def why(pages: Points, whole: Points) -> None:
     )
     chip = flash_page / (read_s + flash_page / rate)
     page_size = _core.parse_bytes(design["cache"]["page"]["value"])
-    print(
-        "**Figure 5 by pages and whole.** The paper's cache is one of pages: its Linux evicts "
-        "pages, and a tag has a page's address. Flash evicts a logical block of pages of many "
-        f"files, so that {missing(page)} of requests lack a page or more and wait for the disk; "
-        f"they lack {page['byte_miss_ratio']:.2%} of the bytes. Whole, the block that is evicted "
-        f"has whole files, or a piece of one: {missing(file)} of requests wait, for "
-        f"{file['byte_miss_ratio']:.2%} of the bytes. With 1 GiB of DRAM alone "
-        f"{missing(dram)} wait, for {dram['byte_miss_ratio']:.2%}.\n"
-    )
-    print(
-        f"What limits the server with {CORES[-1]} cores differs: by pages {busy(page)} are busy, "
-        f"whole {busy(file)}. One chip reads a page of {flash_page:,} bytes in "
-        f"{read_s * 1e6:.0f} us and moves it at {rate / 1e6:.0f} MB/s, {chip / 1e6:.0f} MB/s in "
-        "all, and the large files that are cached whole pass through it. With "
-        f"{CORES[0]} cores the claim holds whole: {of_dram(whole)[0]:.0%}. The paper does not "
-        "print what its flash and its disk moved; its hit ratio of over 99 % suggests that its "
-        'file set missed less than this one, and "less than 2,000 accesses a second" of a page '
-        f"each are {2000 * page_size / 1e6:.0f} MB/s, within what one chip reads.\n"
-    )
+    return {
+        "by_pages": limit(page),
+        "whole": limit(whole[128, FLASH]),
+        "dram": limit(pages[1024, 0]),
+        "most_cores": CORES[-1],
+        "least_cores": CORES[0],
+        "flash_page": flash_page,
+        "read_us": read_s * 1e6,
+        "rate_mb_s": rate / 1e6,
+        "chip_mb_s": chip / 1e6,
+        "whole_of_dram": of_dram(whole)[0],
+        "stated_mb_s": 2000 * page_size / 1e6,
+    }
 
 
-def wear_rules(trace: Path) -> None:
+def limit(point: Json) -> Json:
+    """The requests that wait for the disk, the bytes that they lack, and how busy the server's
+    disk and flash are."""
+    return {
+        "wait": f"{point['whole']['misses'] / point['whole']['requests']:.2%}",
+        "bytes": f"{point['byte_miss_ratio']:.2%}",
+        **{part: f"{used:.0%}" for part, used in point["servers"][-1]["utilization"].items()},
+    }
+
+
+def wear_rules(trace: Path) -> Json:
     """What swaps of sets cost, on a flash so small that its blocks wear."""
     dram, flash = "8MiB", "8MiB"
-    print("### Rules of wear\n")
-    print(
-        f"`gordon cache replay --policy flashcache --objects --dram {dram}",
-        end=" ",
-    )
-    print(f"--flash {flash} --rate {RATE:.0f}`; `--set` as in the first column.\n")
     rows = []
     for settings in (
         ["wear.rules=block"],
@@ -339,16 +283,12 @@ def wear_rules(trace: Path) -> None:
                 f"{wear['max']:,}",
             ]
         )
-    table(["rules", "swaps", "erases by swaps", "evictions", "mean", "most"], rows)
+    head = ["rules", "swaps", "erases by swaps", "evictions", "mean", "most"]
+    return {"dram": dram, "flash": flash, "wear": table(head, rows)}
 
 
-def figure7(points: Points) -> None:
-    print("### Figure 7: wear against flash, 128 MiB of DRAM, files by pages\n")
-    print(
-        "Years in steady state, of the time since the flash had been written once over; evictions",
-        end=" ",
-    )
-    print("and deviation are of the whole run.\n")
+def figure_7(points: Points) -> str:
+    """Wear against the size of the flash."""
     rows = []
     for (_, flash), point in sorted(points.items()):
         wear = point["wear"]
@@ -365,7 +305,7 @@ def figure7(points: Points) -> None:
             ]
         )
     head = ["flash", "years at 10^6 erases", "evictions a block", "standard deviation"]
-    table([*head, "hot blocks spared", "sets swapped", "page misses"], rows)
+    return table([*head, "hot blocks spared", "sets swapped", "page misses"], rows)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from pathlib import Path
 from types import FrameType
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pages"))
 
 from gordon import __version__, parts, quantity, survey
 from gordon.errors import GordonError

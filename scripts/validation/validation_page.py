@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markdown_pages import table
+
 Json = dict[str, Any]
 
 INTERVAL = "0.2s"
@@ -133,15 +135,9 @@ def verdict(of: list[Case]) -> list[tuple[str, str, bool]]:
     ]
 
 
-def row(*cells: str) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def table(head: str, rows: list[str]) -> str:
-    """A table; columns after the first two are numbers or short."""
-    columns = head.count("|") + 1
-    align = "|" + "|".join(["---"] * 2 + ["--:"] * (columns - 2)) + "|"
-    return "\n".join([f"| {head} |", align, *rows])
+def numbers(head: str, rows: list[list[str]]) -> str:
+    """A table whose columns after the first two are numbers or short."""
+    return table(head.split(" | "), rows, text_columns=2)
 
 
 def seconds(value: float) -> str:
@@ -163,17 +159,17 @@ def shares(limits: dict[str, float]) -> str:
     return ", ".join(f"{name} {share:.0%}" for name, share in ordered if share >= 0.005)
 
 
-def case_rows(of: list[Case]) -> list[str]:
+def case_rows(of: list[Case]) -> list[list[str]]:
     rows = []
     for one in of:
         low, high = min(one.measured), max(one.measured)
         rows.append(
-            row(
+            [
                 *(one.job, one.target, seconds(one.predicted)),
                 f"{seconds(one.low)} to {seconds(one.high)}",
                 *(seconds(one.median), f"{seconds(low)} to {seconds(high)}"),
                 *(f"{one.error:+.0f}", "yes" if one.is_inside else "no"),
-            )
+            ]
         )
     return rows
 
@@ -189,11 +185,11 @@ def page(results: Json) -> str:
     machine, jobs = results["machine"], results["jobs"]
     of = cases(results)
     traces = [
-        row(
+        [
             *(name, f"`{job['command']}`", seconds(job["trace"]["time_s"])),
             *(seconds(job["trace"]["cpu_s"]), gigabytes(job["trace"]["read_bytes"])),
             *(gigabytes(job["trace"]["written_bytes"]), gigabytes(job["trace"]["memory_bytes"])),
-        )
+        ]
         for name, job in jobs.items()
     ]
     order = []
@@ -201,25 +197,25 @@ def page(results: Json) -> str:
         its = [one for one in of if one.job == name]
         right = "no" if misordered(its) else "yes"
         by_time = [ranking(its, key) for key in (lambda c: c.predicted, lambda c: c.median)]
-        order.append(row(name, *by_time, right))
+        order.append([name, *by_time, right])
     limits = []
     for name, job in jobs.items():
-        limits.append(row(name, "as traced", "", *work_cells(job["here"])))
+        limits.append([name, "as traced", "", *work_cells(job["here"])])
         for target in TARGETS:
             found = job["targets"][target]
             share = shares(found["predicted"]["limits"])
-            limits.append(row(name, target, share, *work_cells(found["runs"])))
+            limits.append([name, target, share, *work_cells(found["runs"])])
     halves = []
     for name, job in jobs.items():
         half, here = job["half"], middle(job["here"], "time_s")
         one = case(name, "half", half)
         halves.append(
-            row(
+            [
                 *(name, gigabytes(half["memory_bytes"]), seconds(one.predicted)),
                 *(seconds(one.median), f"{one.error:+.0f}", f"{one.median / here:.2f}"),
                 gigabytes(middle(half["runs"], "read_bytes")),
                 gigabytes(middle(half["runs"], "written_bytes")),
-            )
+            ]
         )
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     return TEXT.format(
@@ -240,23 +236,23 @@ def page(results: Json) -> str:
         bars="\n".join(
             f"- {bar}: {value}; {'met' if met else 'missed'}" for bar, value, met in verdict(of)
         ),
-        traces=table("job | command | s | CPU s | read GB | written GB | memory GB", traces),
+        traces=numbers("job | command | s | CPU s | read GB | written GB | memory GB", traces),
         inside=sum(one.is_inside for one in of),
         all=len(of),
         width=f"{statistics.median(100 * (one.high - one.low) / one.predicted for one in of):.0f}",
         amdahl=f"{statistics.median(baseline(results, one) for one in of):.1f}",
         job=f"{statistics.median(abs(one.error) for one in of):.1f}",
-        cases=table(
+        cases=numbers(
             "job | target | predicted | range | measured | runs | error % | inside",
             case_rows(of),
         ),
-        order=table("job | predicted order | measured order | right", order),
-        limits=table(
+        order=numbers("job | predicted order | measured order | right", order),
+        limits=numbers(
             "job | target | predicted shares | s | CPU s | other CPU s | device s | read GB | "
             "written GB",
             limits,
         ),
-        halves=table(
+        halves=numbers(
             "job | memory GB | predicted | measured | error % | of full memory | read GB | "
             "written GB",
             halves,
