@@ -9,22 +9,31 @@
 # make fuzz   what clients say, mangled images and keys of sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make golden  runs commands of every engine and compares each value of their results with the recorded one
+# make guide  runs the commands of README.md and docs/GUIDE.md and compares their output with the pages
+# make reference  writes docs/REFERENCE.md
+# make machines  writes the spaces ec2, gcp, azure and modern from the tables of scripts/catalogue/machines
+# make figures  writes the pages of docs/design that have computed tables
+# make sort-live WORK=DIR  measures sorts on a served device for docs/design/sort-tuning.md; as root
+#             with nbdfuse, 15 minutes, 2 GB in DIR
 # make validate  predicts three jobs on three targets, runs them there and writes docs/validation/here.md;
 #             as root on Linux with two cores, quiet, 15 minutes
 # make validate-cluster  runs the seven jobs on local nodes, predicts each from the others and writes
 #             docs/validation/cluster.md; as root on Linux with Java and PySpark, quiet, some hours
-# make figures  the pages of docs/design that are printed by programs
+# make validate-ec2 DATA=DIR  writes docs/validation/ec2.md from published traces and times of EC2 machines
+# make bundle RUNS=DIR  makes the bundled traces from runs DIR/JOB/N of `gordon workload run`
+# make bundle-log LOG=FILE  makes the bundled event log from that of a sort
 
 PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark test build lint bench torture fuzz miri golden figures validate validate-cluster clean
+.PHONY: demo spark test build lint bench torture fuzz miri golden guide reference machines figures \
+	sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
 .venv/maturin: pyproject.toml requirements.lock
-	scripts/need.sh
+	scripts/build/need.sh
 	$(PYTHON) -m venv .venv
 	$(VENV)/pip install -q --disable-pip-version-check $$(grep ^maturin= requirements.lock)
 	touch $@
@@ -42,13 +51,13 @@ MAKEFLAGS += --jobs=2
 
 # Beside the build of the core: it waits for downloads.
 spark: .venv/installed
-	scripts/spark.sh
+	scripts/build/spark.sh
 
 demo: build spark
 	$(VENV)/python demo/demo.py
 
 test: build spark
-	scripts/test_tools.sh
+	scripts/build/test_tools.sh
 	cargo test --workspace --locked
 	$(VENV)/python -m pytest tests/python
 
@@ -118,22 +127,45 @@ miri:
 	$(MIRI) -p gordon-sim -p gordon-ftl --lib -- slot_scheduler timeline packed write_point
 
 golden: build
-	$(VENV)/python scripts/golden.py
+	$(VENV)/python scripts/build/golden.py
+
+guide: build
+	$(VENV)/python scripts/build/guide.py
+
+reference: build
+	$(VENV)/python scripts/build/reference.py
+
+machines: build
+	$(VENV)/python scripts/catalogue/machines.py
 
 figures: build
 	cargo run -q --release -p gordon-replay --example wa_table > docs/design/write-amplification.md
 	cargo run -q --release -p gordon-replay --example paper_figures > docs/design/paper-flash.md
-	$(VENV)/python scripts/joulesort_systems.py > docs/design/joulesort-systems.md
-	$(VENV)/python scripts/sort_tuning.py > docs/design/sort-tuning.md
-	$(VENV)/python scripts/web_server.py > docs/design/web-server.md
-	$(VENV)/python scripts/paper_jobs.py > docs/design/paper-jobs.md
+	$(VENV)/python scripts/pages/joulesort_systems.py > docs/design/joulesort-systems.md
+	$(VENV)/python scripts/pages/sort_tuning.py > docs/design/sort-tuning.md
+	$(VENV)/python scripts/pages/web_server.py > docs/design/web-server.md
+	$(VENV)/python scripts/pages/paper_jobs.py > docs/design/paper-jobs.md
+
+sort-live: build
+	mkdir -p build
+	$(VENV)/python scripts/validation/sort_live.py $(or $(WORK),$(error WORK=DIR is missing)) > build/sort-live.json
+	mv build/sort-live.json docs/design/sort-live.json
 
 validate: build
-	$(VENV)/python scripts/validate_here.py
+	$(VENV)/python scripts/validation/validate_here.py
 
 validate-cluster: build
-	sh scripts/spark.sh
-	$(VENV)/python scripts/validate_cluster.py
+	sh scripts/build/spark.sh
+	$(VENV)/python scripts/validation/validate_cluster.py
+
+validate-ec2: build
+	$(VENV)/python scripts/validation/validate_ec2.py $(or $(DATA),$(error DATA=DIR is missing))
+
+bundle: build
+	$(VENV)/python scripts/build/bundle.py $(or $(RUNS),$(error RUNS=DIR is missing)) python/gordon/bundled
+
+bundle-log: build
+	$(VENV)/python scripts/build/bundle_log.py $(or $(LOG),$(error LOG=FILE is missing)) python/gordon/bundled/spark-sort.gz
 
 clean:
 	rm -rf build target .venv

@@ -117,6 +117,17 @@ def test_the_parts_of_the_package_import_from_their_layer_and_those_below() -> N
             assert parts[part] <= below, f"gordon.{part} imports from a layer above it"
 
 
+def test_only_the_commands_of_the_studies_use_them() -> None:
+    users = {
+        name
+        for name, used in PACKAGE.items()
+        if any(f"{one}.".startswith("gordon.reproduce.") for one in used)
+    }
+    assert users
+    for name in users:
+        assert name.startswith(("gordon.reproduce", "gordon.cli.reproduce_")), name
+
+
 def test_a_circle_through_a_function_is_found(tmp_path: Path) -> None:
     files = {
         "__init__.py": "",

@@ -1,19 +1,18 @@
 """The speeds of the shipped machines, compared with a second benchmark of the same source."""
 
 import csv
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import machines
+import modern
+
 ROOT = Path(__file__).parent.parent.parent
 SPACES = ROOT / "python/gordon/survey/spaces"
-TABLES = ROOT / "scripts/machines"
-
-sys.path.insert(0, str(ROOT / "scripts"))
-import modern  # noqa: E402
+TABLES = ROOT / "scripts/catalogue/machines"
 
 #: Largest deviation from a second benchmark, unless it is an exception.
 TOLERANCE = 0.15
@@ -94,9 +93,6 @@ def relative(values: dict[str, float], unit: str) -> dict[str, float]:
 def test_speeds_of_clouds_agree_with_a_second_benchmark(key: str, column: str) -> None:
     """Of all vCPUs: Geekbench 6.3's Asset Compression, per vCPU. Of one thread: gzip -5. Both were
     measured on the same instances as the scores that the speeds are."""
-    sys.path.insert(0, str(ROOT / "scripts"))
-    import machines
-
     with (TABLES / "second.csv").open(encoding="utf-8", newline="") as file:
         second = {f"{r['space']}.{r['family']}": float(r[column]) for r in csv.DictReader(file)}
     found = {

@@ -1,11 +1,8 @@
 """The demo's own parts: its inputs, and the check that the job's output reached the disk."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
 
 import demo
 

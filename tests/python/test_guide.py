@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_commands_of_readme_and_guide_print_what_the_pages_show() -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     ran = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "guide.py"],
+        [sys.executable, ROOT / "scripts/build/guide.py"],
         capture_output=True,
         text=True,
         env=os.environ | {"PATH": path},

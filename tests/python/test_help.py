@@ -48,8 +48,8 @@ def pages() -> dict[str, str]:
 def examples() -> list[tuple[str, list[str]]]:
     """The lines that are commands, in their order, by page."""
     found = [
-        # The lines of the usage are indented more.
-        (page, [line.strip() for line in text.splitlines() if line.startswith("  gordon ")])
+        # The lines of the usage are indented more. Spaces follow a command that is called `gordon`.
+        (page, [line.strip() for line in text.splitlines() if re.match(r"  gordon \S", line)])
         for page, text in pages().items()
     ]
     return [(page, lines) for page, lines in found if lines]

@@ -76,7 +76,7 @@ def space(request: pytest.FixtureRequest) -> Table:
 
 
 def test_generated_spaces_are_up_to_date() -> None:
-    script = ROOT / "scripts/machines.py"
+    script = ROOT / "scripts/catalogue/machines.py"
     subprocess.run([sys.executable, script, "--check"], check=True, timeout=60)
 
 

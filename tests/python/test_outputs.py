@@ -40,7 +40,9 @@ ALSO = {
     "sort generate": ["-n", "5"],
     "sort validate": ["in"],
     "sort extrapolate": ["in"],
-    "sort rewrite": ["--export", "in"],
+    "reproduce gordon": ["in"],
+    "reproduce joulesort": [],
+    "reproduce rewrite": ["--export", "in"],
     "sort tune": ["--input", "in"],
     "workload list": [],
     "workload run": ["ngram", "--from", "in"],
@@ -115,7 +117,8 @@ def test_no_output_destroys_what_a_command_reads(
     (tmp_path / "in").write_text("dear")
     (tmp_path / "link").symlink_to("in")
     # Folders, servers and work of their own are no files that could be written over.
-    others = {"trace show", "survey", "block create", "block stat", "sort rewrite", "joulesort"}
+    others = {"trace show", "survey", "block create", "block stat", "joulesort"}
+    others |= {"reproduce gordon", "reproduce joulesort", "reproduce rewrite"}
     others |= {
         "trace formats",
         "workload list",

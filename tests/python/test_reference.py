@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[2] / "scripts/reference.py"
+SCRIPT = Path(__file__).parents[2] / "scripts/build/reference.py"
 
 
 def test_the_reference_is_up_to_date() -> None:

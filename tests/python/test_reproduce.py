@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+import paper_jobs
 import sadf
 from gordon import bundled, reproduce, survey
 from gordon.reproduce import designs, disk_use, flash_array
@@ -18,11 +17,13 @@ from gordon.reproduce.disk_use import DiskUse
 from gordon.reproduce.flash_array import Load, Variant
 from gordon.reproduce.row import MEAN, Row
 from gordon.workload.jobs import JOBS
+from markdown_pages import render
 from test_run import made_run
 
 from conftest import Run, mqsim, raises
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/design/paper-jobs.md"
 SECONDS = 10
 KIB = 1 << 10
 PLAIN, SMALL = Variant("64 KiB"), Variant("8 KiB", ("super_page.size=8KiB",))
@@ -376,25 +377,11 @@ def test_all_comparisons_are_plain_data(runs: Path) -> None:
     assert all(row.reason.endswith(".") for row in differing)
 
 
-@pytest.fixture
-def page() -> ModuleType:
-    """The program that prints the page."""
-    spec = importlib.util.spec_from_file_location("paper_jobs", ROOT / "scripts/paper_jobs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_of_other_runs_has_all_sections(
-    runs: Path,
-    page: ModuleType,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.argv", ["paper_jobs.py", str(runs)])
-    page.main()
+    paper_jobs.main()
     out = capsys.readouterr().out
     assert "There are no traces of RandomWriter, Grep (simple)" in out
     for section in ("The claims", "Table 2", "Figure 5", "Table 6", "Figure 6", "Figure 7"):
@@ -403,28 +390,23 @@ def test_the_page_of_other_runs_has_all_sections(
     assert "nan" not in out
 
 
-def test_table_2_of_the_page_is_that_of_the_bundled_traces(
-    page: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_table_2_of_the_page_is_that_of_the_bundled_traces() -> None:
     runs = reproduce.jobs(bundled.FOLDER)
     uses = [disk_use.of(job, runs[job]) for job in runs]
-    page.disk(uses, disk_use.rows(uses))
-    printed = capsys.readouterr().out
-    assert printed in (ROOT / "docs/design/paper-jobs.md").read_text(), "run `make figures`"
+    made = render("paper-jobs", "disk", disk=paper_jobs.disk(uses, disk_use.rows(uses)))
+    assert made in PAGE.read_text(), "run `make figures`"
 
 
 @pytest.mark.parametrize("section", ["front", "limits", "energy", "six"])
 def test_the_surveys_of_the_page_are_of_the_bundled_traces(
-    page: ModuleType,
-    bundled_surveys: dict[str, Any],
-    capsys: pytest.CaptureFixture[str],
-    section: str,
+    bundled_surveys: dict[str, Any], section: str
 ) -> None:
     rows = designs.rows(bundled_surveys)
     mean = [bundled_surveys[MEAN]] if section == "six" else []
-    getattr(page, section)(rows, *mean)
-    printed = capsys.readouterr().out
-    assert printed in (ROOT / "docs/design/paper-jobs.md").read_text(), "run `make figures`"
+    values = {section: getattr(paper_jobs, section)(rows, *mean)}
+    made = render("paper-jobs", section, **values)
+    assert made.startswith("## ")
+    assert made in PAGE.read_text(), "run `make figures`"
 
 
 def test_the_mean_of_the_gains_is_that_of_the_jobs(bundled_surveys: dict[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """`gordon sort extrapolate`: the paper's systems as data, the model by hand, one's own files."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -9,10 +8,14 @@ from typing import Any
 
 import pytest
 
+import joulesort_systems
+from gordon.reproduce import joulesort
+from gordon.reproduce.joulesort import published
+from gordon.reproduce.joulesort.machines import others
 from gordon.sort import presets
-from gordon.sort.systems import data, extrapolate, own, plateaus, plot, published
-from gordon.sort.systems.machines import others
+from gordon.sort.systems import data, extrapolate, own, plateaus, plot
 from gordon.sort.systems.schema import Value
+from markdown_pages import render
 
 from conftest import Run, raises
 
@@ -64,7 +67,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def paper() -> dict[str, Any]:
-    return extrapolate()
+    return joulesort.report()
 
 
 def row(report: dict[str, Any], name: str) -> dict[str, Any]:
@@ -154,24 +157,15 @@ def test_power_without_a_row_is_that_of_a_fit_without_it(paper: dict[str, Any]) 
     assert ours["error"]["power_w_without_it"] == pytest.approx(power / 81.0 - 1)
 
 
-def test_the_page_has_the_errors_of_the_published_machines(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The section is printed again and compared with the committed page, line by line."""
-    spec = importlib.util.spec_from_file_location("page", ROOT / "scripts/joulesort_systems.py")
-    assert spec is not None
-    assert spec.loader is not None
-    page = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(page)
-    page.machines()
-    printed = capsys.readouterr().out.splitlines()
-    text = (ROOT / "docs/design/joulesort-systems.md").read_text(encoding="utf-8")
-    committed = text.split("## Published machines\n")[1].split("\n## ")[0]
-    assert printed[0] == "## Published machines"
-    assert [line for line in printed[1:] if line] == [one for one in committed.splitlines() if one]
+def test_the_page_has_the_errors_of_the_published_machines() -> None:
+    """The section is made again and compared with the committed page."""
+    made = render("joulesort-systems", "machines", **joulesort_systems.machines())
+    assert made.startswith("## Published machines\n")
+    page = (ROOT / "docs/design/joulesort-systems.md").read_text(encoding="utf-8")
+    assert made in page, "run `make figures`"
     # A large error has its reason.
     for row in published():
-        assert row["reason"] or not page.large(row), row["name"]
+        assert row["reason"] or not joulesort_systems.large(row), row["name"]
 
 
 def test_published_machines_by_hand() -> None:
@@ -280,7 +274,7 @@ def test_plateaus_of_the_paper(paper: dict[str, Any]) -> None:
 @pytest.mark.parametrize("records", [10**7, 10**9, 10**10])
 def test_measured_rows_stay_at_their_own_size(paper: dict[str, Any], records: int) -> None:
     """Rows, fits, errors, plateaus and the paper's estimates do not move with `records`."""
-    other = extrapolate(set_values=[f"records={records}"])
+    other = joulesort.report([f"records={records}"])
     assert other["records"] == records
     for one, same in zip(other["systems"], paper["systems"], strict=True):
         assert one["measured"] == same["measured"]
@@ -383,7 +377,7 @@ def test_statements_are_next_to_what_the_tables_give(run: Run, paper: dict[str, 
     assert here("ECC")[0] == ("best with ECC: 4C, 24,755 records/J; best without: 1B, 12,801")
     assert here("80-plus")[0].endswith("the old supplies had 0.72")
     assert here("power factors")[0].startswith("3B's 88.9 W are up to 93.6 VA")
-    out = run("sort", "extrapolate").out
+    out = run("reproduce", "joulesort").out
     assert "the paper says" in out
     assert "power factors of 0.95 to 1.0" in out
 
@@ -623,9 +617,9 @@ def test_bad_runs_are_one_error(run: Run, key: str, value: Any, what: str) -> No
 
 
 def test_the_command_prints_and_writes_the_report_of_the_api(run: Run, tmp_path: Path) -> None:
-    ran = run("sort", "extrapolate", "--json", "report.json", "--plot", "plot.svg")
+    ran = run("reproduce", "joulesort", "--json", "report.json", "--plot", "plot.svg")
     assert ran.status == 0, ran.err
-    assert json.loads((tmp_path / "report.json").read_text()) == extrapolate()
+    assert json.loads((tmp_path / "report.json").read_text()) == joulesort.report()
     assert "about 29,000 records/J; model 34," in ran.out
     assert 'paper "at least 25% better", which gives 36,250 records/J' in ran.out
     (row,) = (line for line in ran.out.splitlines() if line.startswith("1B: the printed"))
@@ -636,12 +630,14 @@ def test_the_command_prints_and_writes_the_report_of_the_api(run: Run, tmp_path:
         "CoolSort" in (tmp_path / "plot.svg").read_text()
         or "<svg" in (tmp_path / "plot.svg").read_text()
     )
+    same = run("sort", "extrapolate", "--json", "-")
+    assert json.loads(same.out) == extrapolate()
     alone = run("sort", "extrapolate", "own.toml", "--json", "-")
     assert json.loads(alone.out)["systems"][0]["name"] == "a"
 
 
 def test_the_page_is_what_its_script_prints() -> None:
-    script = ROOT / "scripts/joulesort_systems.py"
+    script = ROOT / "scripts/pages/joulesort_systems.py"
     ran = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     page = (ROOT / "docs/design/joulesort-systems.md").read_text(encoding="utf-8")

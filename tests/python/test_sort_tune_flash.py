@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gordon.reproduce import rewriting_simulated
+from gordon.reproduce.rewriting import WAYS
 from gordon.sort.run import settings
 from gordon.sort.tune import simulated, steer
 
@@ -44,17 +46,17 @@ def test_an_output_is_slowest_to_write_where_most_is_in_use() -> None:
     with simulated.Simulated(
         "gordon-slc-256g", set_values=SMALL, precondition=0.7, seed=2
     ) as device:
-        ways = simulated.rewriting(device, 512 * MIB, 4 * MIB)
-        over, kept, trimmed = (ways[way] for way in simulated.WAYS)
+        ways = rewriting_simulated.rewriting(device, 512 * MIB, 4 * MIB)
+        over, kept, trimmed = (ways[way] for way in WAYS)
         # With the old one kept, most is in use.
         for row in (over, trimmed):
             for key in ("write_amplification", "gc_bytes", "erases", "seconds"):
                 assert row[key] < kept[key], key
         # The same start gives the same run.
-        again = simulated.rewriting(device, 512 * MIB, 4 * MIB)
+        again = rewriting_simulated.rewriting(device, 512 * MIB, 4 * MIB)
         assert again == ways
         with raises("no-space", "gordon-slc-256g"):
-            simulated.rewriting(device, 2 << 30, MIB)
+            rewriting_simulated.rewriting(device, 2 << 30, MIB)
 
 
 @pytest.fixture(scope="module")

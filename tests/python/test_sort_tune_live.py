@@ -1,5 +1,6 @@
-"""`gordon sort tune --export`, `gordon sort rewrite`: telemetry of a served device, the table of
-advice on a recorded trial, the search on devices that are formulas, and both on a real export."""
+"""`gordon sort tune --export`, `gordon reproduce rewrite`: telemetry of a served device, the table
+of advice on a recorded trial, the search on devices that are formulas, and both on a real export.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +14,14 @@ from typing import Any
 import pytest
 
 from gordon import block
-from gordon.cli.sort_rewrite_view import reason as shown
+from gordon.cli.reproduce_rewrite_view import reason as shown
+from gordon.reproduce import remounting
+from gordon.reproduce.rewriting import OVER, TRIMMED, UNTRIMMED, WAYS, explain, rewriting
+from gordon.reproduce.rewriting_page import page
 from gordon.sort.tune import live, mounted, telemetry
 from gordon.sort.tune.advice import LEAST, Advice, Machine, advise
 from gordon.sort.tune.live import Steered
 from gordon.sort.tune.point import Point
-from gordon.sort.tune.rewriting import OVER, TRIMMED, UNTRIMMED, WAYS, explain, rewriting
-from gordon.sort.tune.rewriting_page import page
 from gordon.sort.tune.search import Search, Space
 from serving import MIB, Server, need, sh
 from test_block_fs import Disk, chain
@@ -391,17 +393,15 @@ def test_a_file_system_that_is_not_the_exports_is_left_alone(
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr(block, "stat", lambda _: {"host_bytes_written": 4096})
     monkeypatch.setattr(telemetry, "about", lambda _: {})
-    monkeypatch.setattr(mounted, "discards", remount)
+    monkeypatch.setattr(remounting, "discards", remount)
     with raises("other-device", str(tmp_path), "1.00 MB", "0 B"):
         rewriting("s", tmp_path, records=10_000)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_missing_export_is_an_error(run: Run, tmp_path: Path) -> None:
-    for words in (f"tune -o {tmp_path}/t.toml", "rewrite"):
-        made = run(
-            "sort", *words.split(), "--export", f"{tmp_path}/none", "--folder", str(tmp_path)
-        )
+    for words in (f"sort tune -o {tmp_path}/t.toml", "reproduce rewrite"):
+        made = run(*words.split(), "--export", f"{tmp_path}/none", "--folder", str(tmp_path))
         assert made.kind in ("not-served", "needs-root")
     assert not list(tmp_path.iterdir())
 
@@ -481,12 +481,9 @@ def test_a_sort_on_a_real_export(disk: Disk, run: Run, tmp_path: Path) -> None:
     elsewhere.refused("other-device")
     assert not Path("u.toml").exists()
 
-    words = (
-        f"sort rewrite --folder {disk.files} --records 40000 --rounds 1 --transfer 64KiB".split()
-    )
-    made = run(
-        *words, "--export", str(disk.server.socket), "--json", "r.json", "--report", "r.html"
-    )
+    words = ["reproduce", "rewrite", "--records", "40000", "--rounds", "1", "--transfer", "64KiB"]
+    words += ["--folder", str(disk.files), "--export", str(disk.server.socket)]
+    made = run(*words, "--json", "r.json", "--report", "r.html")
     assert made.status == 0, made.err
     report = json.loads(Path("r.json").read_text())
     rows = {one["way"]: one for one in report["rows"]}

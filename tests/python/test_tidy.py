@@ -123,7 +123,9 @@ def helps(command: click.Command, context: click.Context) -> Iterator[tuple[str,
 def test_the_text_of_the_package_and_the_pages_is_plain() -> None:
     texts = {name: prose((ROOT / name).read_text()) for name in of_kind(".py", "python/gordon/")}
     texts |= {name: without_code((ROOT / name).read_text()) for name in pages()}
-    texts |= {name: (ROOT / name).read_text() for name in of_kind(".j2", "python/gordon/")}
+    texts |= {
+        name: (ROOT / name).read_text() for name in of_kind(".j2", "python/gordon/", "scripts/")
+    }
     found = {name: phrases(text) for name, text in texts.items()}
     assert not {name: hits[:5] for name, hits in found.items() if hits}
 
@@ -179,3 +181,15 @@ def test_lines_have_100_columns() -> None:
 def test_no_tracked_file_is_empty() -> None:
     empty = {str(path.relative_to(ROOT)) for path in tracked() if path.stat().st_size == 0}
     assert empty <= EMPTY
+
+
+def test_contributing_names_every_program_and_the_makefile_runs_it() -> None:
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    programs = of_kind(".py", "scripts/") + of_kind(".sh", "scripts/")
+    assert len(programs) > 15
+    for name in programs:
+        path = ROOT / name
+        assert f"`{path.name}`" in contributing or f"/{path.name}`" in contributing, name
+        if path.suffix == ".sh" or '__name__ == "__main__"' in path.read_text():
+            assert name in makefile, name

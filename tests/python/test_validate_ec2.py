@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import validate_ec2
+
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared/traces"
 EC2 = Path(os.environ.get("GORDON_TRACES", SHARED)) / "ec2"
@@ -18,11 +20,6 @@ def test_two_jobs_are_predicted_as_they_were_measured(tmp_path: Path) -> None:
         pytest.skip(f"the traces of EC2 machines are not here: {EC2}")
     with (EC2 / "elapsed.csv").open() as file:
         elapsed = {(r["job"], r["machine"]): float(r["elapsed_s"]) for r in csv.DictReader(file)}
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        import validate_ec2
-    finally:
-        sys.path.pop(0)
     jobs = ["hadoop_scan_large", "spark_join_large"]
     times = validate_ec2.predicted(validate_ec2.Measured(EC2), EC2, jobs)["job"]
     for job in jobs:
@@ -36,7 +33,7 @@ def test_two_jobs_are_predicted_as_they_were_measured(tmp_path: Path) -> None:
 def test_the_page_of_the_validation_is_up_to_date() -> None:
     if not (EC2 / "elapsed.csv").is_file():
         pytest.skip(f"the traces of EC2 machines are not here: {EC2}")
-    script = ROOT / "scripts/validate_ec2.py"
+    script = ROOT / "scripts/validation/validate_ec2.py"
     subprocess.run([sys.executable, script, EC2, "--check"], check=True, timeout=300)
 
 

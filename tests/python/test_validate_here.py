@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "scripts/validate_here.py"
-sys.path.insert(0, str(SCRIPT.parent))
+import validate_here as here
+import validation_page
 
-import validate_here as here  # noqa: E402
-import validation_page  # noqa: E402
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts/validation/validate_here.py"
 
 Json = dict[str, Any]
 

@@ -1,11 +1,11 @@
 """The traces that come with Gordon: the seven jobs of the Gordon paper's Table 2.
 
 Each job ran twice, with different input, at an eighth of the paper's size on four nodes of 2 GiB
-(`scripts/bundle.py`). A folder of a job holds its two runs, each as `gordon workload run` makes it,
-without the event log and the logs of Spark.
+(`scripts/build/bundle.py`). A folder of a job holds its two runs, each as `gordon workload run`
+makes it, without the event log and the logs of Spark.
 
 The event log `spark-sort` is that of a sort of 100 MB on two nodes of one core, without names of
-the machine (`scripts/bundle_log.py`).
+the machine (`scripts/build/bundle_log.py`).
 """
 
 from pathlib import Path

@@ -49,6 +49,10 @@ COMMANDS = {
         "gordon.cli.joulesort:joulesort",
         "Measure records sorted per joule by the rules of JouleSort.",
     ),
+    "reproduce": (
+        "gordon.cli.reproduce:reproduce",
+        "Compare results with those of the papers: gordon, joulesort, rewrite.",
+    ),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one part."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one space."),
     "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),
@@ -80,12 +84,10 @@ class Lazy(click.Group):
             formatter.write_dl([(name, help) for name, (_, help) in COMMANDS.items()])
 
 
-class WithDefault(click.Group):
-    """A group that is a command too: what is none of its commands is given to the default one."""
+class Placed(click.Group):
+    """A group with commands that are imported when they are called."""
 
-    default: str
-    takes_words = False  # whether the default command's own words may come first
-    places: ClassVar[Mapping[str, str]] = {}  # of commands that are imported when they are called
+    places: ClassVar[Mapping[str, str]] = {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*self.commands, *self.places])
@@ -94,6 +96,13 @@ class WithDefault(click.Group):
         if cmd_name in self.places:
             return _imported(self.places[cmd_name])
         return super().get_command(ctx, cmd_name)
+
+
+class WithDefault(Placed):
+    """A group that is a command too: what is none of its commands is given to the default one."""
+
+    default: str
+    takes_words = False  # whether the default command's own words may come first
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = {*self.list_commands(ctx), *ctx.help_option_names}

@@ -20,7 +20,6 @@ class Sort(WithDefault):
         "validate": "gordon.cli.sort_data:validate",
         "extrapolate": "gordon.cli.sort_systems:extrapolate",
         "tune": "gordon.cli.sort_tune:tune",
-        "rewrite": "gordon.cli.sort_rewrite:rewrite",
     }
 
 

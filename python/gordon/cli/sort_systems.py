@@ -5,6 +5,20 @@ import click
 from gordon.cli import options
 from gordon.files import STDOUT, write_all
 
+SET = click.option(
+    "--set",
+    "set_values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a value: system.3B.cpu=core2-duo, drive.micron.write=200MB, "
+    "board.desktop.base=9W, records=1000000000. Measured rows keep their own size.",
+)
+PLOT = click.option(
+    "--plot",
+    metavar="PATH",
+    help="Draw time against power, and the plateaus of records/J, as PNG, SVG or PDF.",
+)
+
 
 @click.command()
 @click.argument("systems", required=False)
@@ -21,20 +35,9 @@ from gordon.files import STDOUT, write_all
     metavar="SYSTEM",
     help="System on which the sort ran, if its file does not name one.",
 )
-@click.option(
-    "--set",
-    "set_values",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Override a value: system.3B.cpu=core2-duo, drive.micron.write=200MB, "
-    "board.desktop.base=9W, records=1000000000. Measured rows keep their own size.",
-)
+@SET
 @options.json_out
-@click.option(
-    "--plot",
-    metavar="PATH",
-    help="Draw time against power, and the plateaus of records/J, as PNG, SVG or PDF.",
-)
+@PLOT
 def extrapolate(
     systems: str | None,
     measured: str | None,
@@ -46,8 +49,9 @@ def extrapolate(
     """Model the time, power and records/J of a sort on other systems.
 
     SYSTEMS is a TOML file of parts and systems; the default is the systems of the JouleSort paper,
-    each compared with its measured row. The limit of each phase is printed, too. All values outside
-    of the measured columns are modelled.
+    each compared with its measured row (`gordon reproduce joulesort` also has the paper's claims).
+    The limit of each phase is printed, too. All values outside of the measured columns are
+    modelled.
     """
     from gordon.cli import output, sort_systems_view
     from gordon.cli.terminal import data, messages

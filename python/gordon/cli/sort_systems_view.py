@@ -6,11 +6,16 @@ from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 
 NONE = "–"
-AGREES = {True: "yes", False: "no", None: NONE}
 
 
 def show(console: Output, report: dict[str, Any]) -> None:
-    """A row for each system, then plateaus, and the paper's estimates where it is the paper's."""
+    """A row for each system, the plateaus, and the printed rows that contradict themselves."""
+    systems(console, report)
+    printed(console, report)
+
+
+def systems(console: Output, report: dict[str, Any]) -> None:
+    """A row for each system, then the plateaus."""
     for warning in report["warnings"]:
         say(warning, kind="warning")
     rows = report["systems"]
@@ -51,9 +56,11 @@ def show(console: Output, report: dict[str, Any]) -> None:
             f"plateau: {plateau['records_per_j']:,.0f} records/J{at}: "
             + ", ".join(plateau["systems"])
         )
-    if report["claims"] is not None:
-        _claims(console, report["claims"])
-    for row in rows:
+
+
+def printed(console: Output, report: dict[str, Any]) -> None:
+    """The printed rows whose score does not follow from their time and power."""
+    for row in report["systems"]:
         check = (row["measured"] or {}).get("row")
         if check is not None and check.get("follows") is False:
             console.text(
@@ -94,33 +101,3 @@ def _notes(report: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
 def _limits(modelled: dict[str, Any]) -> str:
     phases = modelled.get("phases", [])
     return "; ".join(f"{p['name']} {p['time_s']:.1f} s: {p['limit']}" for p in phases) or NONE
-
-
-def _claims(console: Output, claims: dict[str, Any]) -> None:
-    ideal, balanced = claims["ideal"], claims["balanced"]
-    swapped = ideal["swapped"]
-    console.text(
-        f"section 4.2.2, ideal system: paper about {ideal['paper_records_per_j']:,.0f} records/J; "
-        f"model {_score(ideal)}; {swapped['from']} as measured with the other processor "
-        f"{swapped['records_per_j']:,.0f}"
-    )
-    console.text(
-        f'section 4.2.2, balanced system: paper "at least {balanced["paper_gain"]:.0%} better", '
-        f"which gives {balanced['gain_gives_records_per_j']:,.0f} records/J, or about "
-        f"{balanced['paper_records_per_j']:,.0f}, which is {balanced['gain_needed']:.0%} better; "
-        f"model {_score(balanced)}"
-    )
-    statements = claims["statements"]
-    console.table(
-        [
-            Column("section", [one["where"] for one in statements]),
-            Column("the paper says", [one["paper"] for one in statements], wraps=True),
-            Column("its tables or the model say", [one["here"] for one in statements], wraps=True),
-            Column("agrees", [AGREES[one["agrees"]] for one in statements]),
-        ]
-    )
-
-
-def _score(claim: dict[str, Any]) -> str:
-    score = claim["records_per_j"]
-    return NONE if score is None else f"{score:,.0f}"

@@ -23,17 +23,21 @@ def render(
     filters: dict[str, Callable[..., Any]] | None = None,
     script: str | None = None,
     libraries: Sequence[str] = (),
+    package: str = "gordon.report",
     **values: Any,
 ) -> str:
-    """Renders `NAME.html.j2` with the script `NAME.js`, or `script`, and the data. The scripts
-    `libraries` come before it."""
-    own = files("gordon.report")
+    """Renders `NAME.html.j2` of a package with the script `NAME.js`, or `script`, and the data. The
+    scripts `libraries` come before it."""
 
     def inlined(name: str) -> str:
-        return (own / name).read_text(encoding="utf-8")
+        return (files("gordon.report") / name).read_text(encoding="utf-8")
+
+    def template(name: str) -> str:
+        own = files(package) / name
+        return own.read_text(encoding="utf-8") if own.is_file() else inlined(name)
 
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(inlined),
+        loader=jinja2.FunctionLoader(template),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

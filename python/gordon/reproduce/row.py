@@ -8,6 +8,9 @@ MEAN = "mean"
 #: Relative difference up to which a figure agrees: that of the paper's power model to measurements
 #: (section 5.2, "within 10% of our measurements").
 TOLERANCE = 0.1
+#: A factor up to which figures are counted as near to each other.
+NEAR = 1.5
+PAPER = "Gordon, ASPLOS 2009"
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,16 @@ class Row:
     reason: str = ""
     is_scaled: bool = False
     """Whether the figure grows with the size of the input, which differs."""
+
+    @property
+    def id(self) -> str:
+        """A name of the comparison that no other one has."""
+        return f"{self.table}: {self.job}: {self.what}"
+
+    @property
+    def source(self) -> str:
+        """Where the paper has its figure."""
+        return f"{PAPER}, {self.table}"
 
     @property
     def nearest(self) -> float | None:

@@ -1,5 +1,7 @@
 """All comparisons with the paper, of a folder of runs."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from gordon import bundled
@@ -7,7 +9,7 @@ from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.options import Progress
 from gordon.reproduce import designs, disk_use, flash_array
-from gordon.reproduce.row import Row
+from gordon.reproduce.row import NEAR, Row
 from gordon.run import folder as run_folder
 from gordon.workload.jobs import JOBS
 
@@ -38,4 +40,25 @@ def rows(folder: GivenPath = bundled.FOLDER, *, progress: Progress | None = None
     found = disk_use.rows([disk_use.of(job, runs[job]) for job in runs])
     found += flash_array.rows(flash_array.simulate(runs, progress))
     found += designs.rows(designs.run(runs))
+    return found
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many figures of a table of the paper agree, and how many are near."""
+
+    table: str
+    figures: int
+    agree: int
+    near: int
+
+
+def agreement(rows: Sequence[Row]) -> list[Agreement]:
+    """One entry for each table, in the order of names."""
+    found = []
+    for name in sorted({row.table for row in rows}):
+        of = [row for row in rows if row.table == name and row.agrees is not None]
+        agree = sum(bool(row.agrees) for row in of)
+        near = sum(1 / NEAR <= (row.ratio or 0) <= NEAR for row in of)
+        found.append(Agreement(name, len(of), agree, near))
     return found

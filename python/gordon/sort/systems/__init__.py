@@ -3,7 +3,6 @@
 `docs/design/joulesort-systems.md` describes the model and compares its results with measurements.
 """
 
-from gordon.sort.systems.machines import published
 from gordon.sort.systems.run import extrapolate
 
-__all__ = ["extrapolate", "published"]
+__all__ = ["extrapolate"]

@@ -7,13 +7,41 @@ smallest between them gives the same ones.
 
 from typing import Any
 
+Json = dict[str, Any]
+
 STEP = 1.25
 
 
-def of(points: list[dict[str, Any]], step: float = STEP) -> dict[str, Any]:
+def points(records: float, systems: list[Json]) -> list[Json]:
+    """The two-pass systems as measured, or as modelled if they are not measured. Times are for
+    `records`."""
+    found = []
+    for row in systems:
+        kind = "measured" if row["measured"] else "modelled"
+        figures = row[kind]
+        if figures is None or figures.get("passes", row["passes"]) == 1:
+            continue
+        score = figures["records_per_j"]
+        if score is not None:
+            found.append(point(records, row["name"], kind, score, figures["power_w"]))
+    return found
+
+
+def point(records: float, name: str, kind: str, score: float, power: float | None) -> Json:
+    """One point; without its power it has no time."""
+    return {
+        "name": name,
+        "kind": kind,
+        "records_per_j": score,
+        "power_w": power,
+        "time_s": records / (score * power) if power else None,
+    }
+
+
+def of(points: list[Json], step: float = STEP) -> Json:
     """Points have `name`, `records_per_j` and `power_w`, which may be `None`."""
     ordered = sorted(points, key=lambda point: (point["records_per_j"], point["name"]))
-    groups: list[list[dict[str, Any]]] = []
+    groups: list[list[Json]] = []
     within, between = 1.0, None
     for point in ordered:
         if not groups:
@@ -34,7 +62,7 @@ def of(points: list[dict[str, Any]], step: float = STEP) -> dict[str, Any]:
     }
 
 
-def _plateau(group: list[dict[str, Any]]) -> dict[str, Any]:
+def _plateau(group: list[Json]) -> Json:
     scores = [point["records_per_j"] for point in group]
     powers = [point["power_w"] for point in group if point["power_w"] is not None]
     return {

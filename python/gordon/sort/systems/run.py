@@ -8,7 +8,7 @@ from gordon import __version__
 from gordon.errors import GordonError, located
 from gordon.options import several
 from gordon.parts import unknown
-from gordon.sort.systems import claims, data, fit, model, own, plateaus, rows, schema
+from gordon.sort.systems import data, fit, model, own, plateaus, rows, schema
 from gordon.sort.systems.demand import Demand, Phase
 from gordon.sort.systems.model import Parts, Taken
 from gordon.sort.systems.schema import System, Systems
@@ -53,7 +53,6 @@ def extrapolate(
         taken = {name: _taken(parts, work, name, mine) for name in modelled}
         bases = _bases(parts, work, mine)
     entries = [_system(parts, work, name, taken.get(name), bases, mine) for name in names]
-    paper = mine is None and systems is None
     report: Json = {
         "kind": "modelled",
         "version": __version__,
@@ -65,24 +64,9 @@ def extrapolate(
         "systems": entries,
         "warnings": _warnings(parts, mine, entries, names),
     }
-    points = claims.points(parts, entries, paper)
+    points = plateaus.points(parts.all.records.value, entries)
     report["plateaus"] = plateaus.of(points) | {"points": points}
-    report["claims"] = None
-    if paper:
-        # The paper's estimates are for the size of its own sort.
-        size = int(data.shipped()["records"]["value"])
-        theirs = [_paper_row(parts, work, name, bases, size) for name in names]
-        report["claims"] = claims.compare(parts, report | {"systems": theirs}, size)
     return report
-
-
-def _paper_row(
-    parts: Parts, work: fit.Work, name: str, bases: dict[str, fit.Base], records: int
-) -> Json:
-    """A system of the paper, modelled for a number of records."""
-    whole = model.whole(parts.all.system[name])
-    taken = _taken(parts, work, name, None, records) if whole else None
-    return _system(parts, work, name, taken, bases, None, records)
 
 
 def _known(parts: Parts, system: str | None) -> None:
@@ -177,7 +161,6 @@ def _system(
     taken: list[Taken] | None,
     bases: dict[str, fit.Base],
     mine: own.Run | None,
-    records: int | None = None,
 ) -> Json:
     system = parts.all.system[name]
     entry: Json = {
@@ -196,14 +179,13 @@ def _system(
     if taken is None:
         return entry
     assert system.board is not None
-    demand = mine.demand if mine else fit.demand_of(parts, system, None, records)
+    demand = mine.demand if mine else fit.demand_of(parts, system, None)
     entry["passes"] = sum(1 for phase in demand.phases if phase.writes)
     time = sum(t.time_s for t in taken)
     base = bases[system.board]
     drawn = model.mean_w(parts, system, taken, base.watts or 0.0)
     power = None if base.watts is None else sum(drawn.values())
-    if records is None:
-        records = mine.demand.records if mine else int(parts.all.records.value)
+    records = mine.demand.records if mine else int(parts.all.records.value)
     entry["modelled"] = _figures(records, time, power) | {
         "board_w": base.watts,
         "parts_w": model.parts_w(drawn),

@@ -171,28 +171,12 @@ class MemoryPower:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claims:
-    ideal_system: str
-    ideal_from: str
-    balanced_system: str
-    ideal_records_per_j: Number
-    balanced_gain: Number
-    balanced_records_per_j: Number
-    old_plateau_records_per_j: Number
-    power_span: Number
-    ecc_boards: list[str]
-    supply_saving: Share
-    power_factor: Some
-
-
-@dataclass(frozen=True, kw_only=True)
 class Systems:
     """The content of a file of systems."""
 
     source: str
     cpu_power: CpuPower
     memory_power: MemoryPower
-    claims: Claims
     cpu: dict[str, Cpu]
     drive: dict[str, Drive]
     board: dict[str, Board]

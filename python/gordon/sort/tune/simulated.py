@@ -154,37 +154,3 @@ def figures_of(report: dict[str, Any]) -> dict[str, Any]:
         "busiest_bus": max((bus or 0.0 for bus in report["utilisation"]["buses"]), default=0.0),
         "collecting": busy["collecting"],
     }
-
-
-#: What becomes of an output that is there already.
-WAYS = ("overwritten", "deleted, not trimmed", "deleted and trimmed")
-
-
-def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str, Any]]:
-    """Simulates the output phase in the presence of an earlier output (figure 10)."""
-    fresh = device.mapped
-    if size > fresh or fresh + size > device.capacity:
-        raise GordonError(
-            f"two files of {size} bytes do not fit on {flash.device.name(device.device)}",
-            "a smaller file, or a smaller preconditioned fraction",
-            kind="no-space",
-        )
-    device.run(sequential("write", 0, size, transfer), keep="old")
-    device.run([("trim", 0, size)], start="old", keep="trimmed")
-    return {
-        WAYS[0]: device.run(sequential("write", 0, size, transfer), start="old"),
-        WAYS[1]: device.run(sequential("write", fresh, size, transfer), start="old"),
-        WAYS[2]: device.run(sequential("write", fresh, size, transfer), start="trimmed"),
-    }
-
-
-def again_and_again(
-    device: Simulated, size: int, transfer: int, times: int
-) -> list[dict[str, Any]]:
-    """Simulates consecutive sorts that overwrite the same output."""
-    rows, start = [], None
-    for n in range(times):
-        row = device.run(sequential("write", 0, size, transfer), start=start, keep=f"state{n % 2}")
-        rows.append(row)
-        start = f"state{n % 2}"
-    return rows

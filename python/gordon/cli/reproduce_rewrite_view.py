@@ -1,0 +1,63 @@
+"""The screen of `gordon reproduce rewrite`."""
+
+from typing import Any
+
+from gordon.cli.terminal import Column, Output
+from gordon.human import binary, figures, short
+
+Json = dict[str, Any]
+
+
+def show(console: Output, report: Json) -> None:
+    """A row for each way and size, and what follows."""
+    about = report["export"]
+    console.text(
+        f"{short(report['bytes'], 'B')} sorted in one pass on {about['preset']} of "
+        f"{short(about['capacity_bytes'], 'B')}, {report['rounds']} rounds; all values are "
+        "measured "
+        "except busy dies, which are modelled; values of the device are of the output phase"
+    )
+    rows = report["rows"]
+
+    def column(title: str, of: Any) -> Column:
+        return Column(title, [of(row) for row in rows], right=True)
+
+    timed = about["timed"]
+    columns = [
+        Column("output", [f"{binary(r['transfer'])}, {r['way']}" for r in rows]),
+        column("s", lambda r: figures(r["time_s"])),
+        column("output s", lambda r: spread(r["output_s"], r["output_s_deviation"])),
+        column("WA", lambda r: figures(r["output"]["write_amplification"])),
+        column("copied MB", lambda r: figures(r["output"]["copied_bytes"] / 1e6)),
+        column("erases", lambda r: figures(r["output"]["erases"])),
+        column("trimmed MB", lambda r: figures(r["output"]["host_bytes_trimmed"] / 1e6)),
+        column("in use", lambda r: f"{r['mapped_before']:.0%} to {r['mapped_after']:.0%}"),
+    ]
+    if timed:
+        columns.append(column("dies busy", lambda r: f"{r['output']['dies_busy']:.0%}"))
+        columns.append(column("queue", lambda r: figures(r["output"]["queue_depth"])))
+    console.table(columns)
+    for one in report["explained"]:
+        console.text(reason(one))
+
+
+def spread(mean: float, deviation: float | None) -> str:
+    """A mean and its deviation."""
+    return figures(mean) + ("" if deviation is None else f" ± {figures(deviation)}")
+
+
+def percent(one: Json) -> str:
+    """The difference in percent and its deviation, which one round does not have."""
+    deviation = one["longer_deviation"]
+    return f"{one['longer']:+.0%}" + ("" if deviation is None else f" ± {deviation:.0%}")
+
+
+def reason(one: Json) -> str:
+    """One reason, in a sentence."""
+    dies = one["dies_longer_s"]
+    worked = "" if dies is None else f", dies busy {figures(dies)} s longer"
+    return (
+        f"{binary(one['transfer'])}, {one['way']}: output phase {percent(one)} "
+        f"({figures(one['longer_s'])} s) compared with deleted and trimmed{worked}; cause: "
+        f"{one['why']}"
+    )

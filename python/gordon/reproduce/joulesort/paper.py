@@ -1,0 +1,33 @@
+"""What the JouleSort paper claims: the content of claims.toml."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from gordon.sort.systems import schema
+from gordon.sort.systems.schema import Number, Share, Some
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claims:
+    """Estimates of section 4.2.2, and numbers of statements of other sections."""
+
+    ideal_system: str
+    ideal_from: str
+    balanced_system: str
+    ideal_records_per_j: Number
+    balanced_gain: Number
+    balanced_records_per_j: Number
+    old_plateau_records_per_j: Number
+    power_span: Number
+    ecc_boards: list[str]
+    supply_saving: Share
+    power_factor: Some
+
+
+@cache
+def claims() -> Claims:
+    """The claims, each with its section."""
+    text = (files("gordon.reproduce.joulesort") / "claims.toml").read_text("utf-8")
+    return schema.read(Claims, tomllib.loads(text), "claims")

@@ -1,0 +1,454 @@
+#!/usr/bin/env python3
+"""Writes docs/validation/cluster.md: predicted against measured times of Spark jobs on local nodes.
+
+Each job runs on several numbers and kinds of nodes of this machine. From each configuration the
+`tasks` model predicts all others, by the run (traces and event log) and by the event log alone. As
+root on Linux, with Java and PySpark (scripts/build/spark.sh), and nothing else to do.
+
+    python scripts/validation/validate_cluster.py [OPTIONS]
+
+Without options it measures what is missing and writes the page. `--jobs sort,ngram` measures some
+of the jobs; `--page RESULTS.json` prints the page of recorded results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gordon import __version__, survey
+from gordon._core import parse_bytes
+from gordon.errors import GordonError
+from gordon.human import counted
+from gordon.workload.standalone import HEAP_SHARE
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/validation/cluster.md"
+WORK = ROOT / "build/validate-cluster"
+RESULTS = WORK / "results.json"
+GORDON = ROOT / ".venv/bin/gordon"
+Json = dict[str, Any]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+#: Jobs with the sizes of their inputs.
+JOBS = {
+    "sort": "300MB",
+    "grep-simple": "500MB",
+    "ngram": "100MB",
+    "webindex": "100MB",
+    "identity": "500MB",
+    "grep-complex": "300MB",
+    "randomwriter": "500MB",
+}
+RUNS = 3
+#: Difference of measured times from which their order counts.
+APART = 1.15
+_CORES = (0.2, 0.4, 0.8)
+_NODES = (1, 2, 4)
+#: Bandwidth of a disk without a limit.
+UNLIMITED = "500MB"
+#: All nodes together have at most this many cores of the machine.
+MOST_CORES = 1.6
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Local nodes."""
+
+    nodes: int
+    cores: float
+    memory: str = "2GiB"
+    disk: str | None = None
+    """Limit of the disk in bytes a second."""
+
+    @property
+    def machine(self) -> str:
+        """Name of the node in the space."""
+        limits = [limit.removeprefix("disk ").removesuffix("/s") for limit in self._limits]
+        return "-".join(["node", str(self.cores), *limits])
+
+    @property
+    def name(self) -> str:
+        return ", ".join([f"{self.nodes} x {self.cores}", *self._limits])
+
+    @property
+    def _limits(self) -> list[str]:
+        """What differs from the other nodes."""
+        memory = [] if self.memory == Cluster.memory else [self.memory]
+        return memory if self.disk is None else [*memory, f"disk {self.disk}/s"]
+
+    @property
+    def heap(self) -> int:
+        """Bytes of the heap of an executor."""
+        return int(parse_bytes(self.memory) * HEAP_SHARE)
+
+
+CLUSTERS = [
+    *(
+        Cluster(nodes, cores)
+        for nodes in _NODES
+        for cores in _CORES
+        if nodes * cores <= MOST_CORES + 1e-9
+    ),
+    Cluster(2, 0.4, memory="1GiB"),
+    Cluster(2, 0.4, disk="20MB"),
+]
+
+
+def space(path: Path) -> Path:
+    """The space of the nodes. A core with a quota is a slower core."""
+    lines = ['name = "local-nodes"', 'summary = "nodes of this machine with a quota"']
+    for one in {one.machine: one for one in CLUSTERS}.values():
+        lines += [
+            "[[machines]]",
+            f'id = "{one.machine}"',
+            'source = "the quota"',
+            "cores = 1",
+            f"core_speed = {one.cores}",
+            f'memory = "{one.memory}"',
+            f'storage = {{ bandwidth = "{one.disk or UNLIMITED}" }}',
+            'network = "10Gb"',
+        ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def folder_of(job: str, cluster: Cluster, number: int) -> Path:
+    """The folder of a run."""
+    return WORK / "runs" / f"{job}-{cluster.nodes}x{cluster.machine}-{number}"
+
+
+def measure(job: str, cluster: Cluster, number: int) -> Json:
+    """Runs a job, unless its folder is there; its length by the run, and by the event log alone."""
+    folder = folder_of(job, cluster, number)
+    if not folder.exists():
+        words = [
+            *(str(GORDON), "workload", "run", job, "--size", JOBS[job]),
+            *("--nodes", str(cluster.nodes), "--cores", str(cluster.cores)),
+            *("--memory", cluster.memory, "--seed", "1", "-o", str(folder)),
+            *([] if cluster.disk is None else ["--disk-rate", cluster.disk]),
+        ]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            print(f"{folder.name}: {done.stderr.strip().splitlines()[-1]}", flush=True)
+            return {}
+    run = json.loads((folder / "run.json").read_text())
+    return {"folder": str(folder), "run_s": run["duration_s"], "warnings": run["warnings"]}
+
+
+def predict(run: Json, cluster: Cluster, space_file: Path, how: str) -> dict[str, Json]:
+    """The predictions from a run for all clusters, by name: by the run, by its event log alone, or
+    by the traces of its nodes alone."""
+    log = next((Path(run["folder"]) / "eventlog").iterdir())
+    # A trace of one node says nothing of several.
+    is_lone = how == "traces" and cluster.nodes == 1
+    predicted = {}
+    for heap in {one.heap for one in CLUSTERS}:
+        found = survey.run(
+            log if how == "log" else run["folder"],
+            space=str(space_file),
+            model="job" if how == "traces" else "tasks",
+            nodes=[1] if is_lone else list(_NODES),
+            # The quota is in a run's traces; a log has none, and its node is a slower machine.
+            reference=cluster.machine if how == "log" else 1.0,
+            set_values=[]
+            if how == "traces"
+            else ["driver.speed=1", f"executor.memory={heap >> 20}MiB"],
+            rows=len(CLUSTERS) * len(_NODES),
+        )
+        wanted = {(one.machine, one.nodes): one.name for one in CLUSTERS if one.heap == heap}
+        for row in found["designs"]:
+            name = wanted.get((row["machine"], row["nodes"]))
+            if name is not None:
+                predicted[name] = row[found["model"]]
+        predicted["recorded"] = found.get("application", {})
+    return predicted
+
+
+def pairs(results: Json, how: str) -> list[Json]:
+    """Each prediction of another configuration with what was measured."""
+    found = []
+    for job, of_job in results["jobs"].items():
+        for source, of_source in of_job.items():
+            for target, of_target in of_job.items():
+                if source == target or not of_source["runs"] or not of_target["runs"]:
+                    continue
+                timed = "log_s" if how == "log" else "run_s"
+                measured = statistics.median(of_target[timed])
+                others = {
+                    name: statistics.median(of_other[timed])
+                    for name, of_other in of_job.items()
+                    if name != target and of_other["runs"]
+                }
+                for predicted in of_source[how]:
+                    one = predicted.get(target)
+                    if one is None:
+                        continue
+                    found.append(
+                        {
+                            "job": job,
+                            "source": source,
+                            "target": target,
+                            "measured": measured,
+                            "time": one["time_s"],
+                            "low": one["time_s_low"],
+                            "high": one["time_s_high"],
+                            "recorded": statistics.median(of_source[timed]),
+                            "log": predicted["recorded"],
+                            "others": others,
+                        }
+                    )
+    return found
+
+
+def cores_of(name: str) -> float:
+    """Cores of a configuration in all."""
+    nodes, cores = name.split(",")[0].split(" x ")
+    return int(nodes) * float(cores)
+
+
+def linear(pair: Json) -> float:
+    """The recorded time in proportion to the cores."""
+    recorded: float = pair["recorded"]
+    return recorded * cores_of(pair["source"]) / cores_of(pair["target"])
+
+
+def amdahl(pair: Json) -> float:
+    """The driver and the start are the serial part, the rest is in proportion to the cores."""
+    serial: float = min(pair["log"]["driver_s"] + pair["log"]["startup_s"], pair["recorded"])
+    ratio = cores_of(pair["source"]) / cores_of(pair["target"])
+    recorded: float = pair["recorded"]
+    return serial + (recorded - serial) * ratio
+
+
+def sparklens(pair: Json) -> float:
+    """As Sparklens: the driver's time, and of each stage the longer of its longest task and of its
+    tasks over the slots. It knows no other kind of machine."""
+    slots = int(pair["target"].split(" x ")[0])
+    stages: float = sum(
+        max(stage["longest_s"], stage["median_s"] * stage["tasks"] / slots)
+        for stage in pair["log"]["stages"]
+    )
+    driver: float = pair["log"]["driver_s"] + pair["log"]["startup_s"]
+    return driver + stages
+
+
+def ernest(pair: Json) -> float:
+    """As Ernest (NSDI 2016): a + b / cores + c log(nodes) + d nodes with coefficients that are not
+    negative, fitted to the measured times of all other configurations of the job."""
+    rows = np.array([_ernest_terms(name) for name in pair["others"]])
+    times = np.array(list(pair["others"].values()))
+    return float(_ernest_terms(pair["target"]) @ _not_negative(rows, times))
+
+
+def _ernest_terms(name: str) -> Floats:
+    nodes = int(name.split(" x ")[0])
+    return np.array([1.0, 1.0 / cores_of(name), math.log(nodes), float(nodes)])
+
+
+def _not_negative(rows: Floats, times: Floats) -> Floats:
+    """The coefficients of least squares that are not negative: the best fit of any of the terms
+    whose coefficients are not."""
+    count = rows.shape[1]
+    best, least = np.zeros(count), float(times @ times)
+    for number in range(1, 1 << count):
+        terms = [term for term in range(count) if number >> term & 1]
+        fitted = np.linalg.lstsq(rows[:, terms], times, rcond=None)[0]
+        error = rows[:, terms] @ fitted - times
+        if (fitted >= 0).all() and float(error @ error) < least:
+            best, least = np.zeros(count), float(error @ error)
+            best[terms] = fitted
+    return best
+
+
+BASELINES: dict[str, Callable[[Json], float]] = {
+    "linear": linear,
+    "Amdahl": amdahl,
+    "Sparklens": sparklens,
+    "Ernest": ernest,
+}
+
+
+#: What a prediction is made of: the title of its section, the model, and what it is compared with.
+HOWS: dict[str, tuple[str, str, dict[str, Callable[[Json], float]]]] = {
+    "run": ("By runs: the event log and the traces of the nodes", "tasks", BASELINES),
+    "log": ("By event logs alone", "tasks", BASELINES),
+    "traces": ("By the traces of the nodes alone, without tasks", "job", {"linear": linear}),
+}
+
+
+def error(time: float, measured: float) -> float:
+    """Absolute relative error in percent."""
+    return abs(time / measured - 1) * 100
+
+
+def quantile(values: list[float], share: float) -> float:
+    """A quantile by order."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
+
+
+def ordered(found: list[Json]) -> tuple[int, int]:
+    """Pairs of targets whose measured times are apart, and those whose predictions have their
+    order."""
+    right = apart = 0
+    groups: dict[tuple[str, str], list[Json]] = {}
+    for pair in found:
+        groups.setdefault((pair["job"], pair["source"]), []).append(pair)
+    for group in groups.values():
+        for index, one in enumerate(group):
+            for other in group[index + 1 :]:
+                low, high = sorted([one, other], key=lambda pair: pair["measured"])
+                if high["measured"] > APART * low["measured"]:
+                    apart += 1
+                    right += low["time"] < high["time"]
+    return right, apart
+
+
+def table(
+    found: list[Json], model: str, baselines: dict[str, Callable[[Json], float]]
+) -> list[str]:
+    """Rows of the page: the model and the baselines."""
+    rows = ["| model | pairs | median error | p90 | in the range |", "|---|---|---|---|---|"]
+    errors = [error(pair["time"], pair["measured"]) for pair in found]
+    inside = sum(pair["low"] <= pair["measured"] <= pair["high"] for pair in found)
+    rows.append(
+        f"| {model} | {len(found)} | {statistics.median(errors):.1f} % | "
+        f"{quantile(errors, 0.9):.1f} % | {inside / len(found):.0%} |"
+    )
+    for name, of in baselines.items():
+        errors = [error(of(pair), pair["measured"]) for pair in found]
+        rows.append(
+            f"| {name} | {len(found)} | {statistics.median(errors):.1f} % | "
+            f"{quantile(errors, 0.9):.1f} % | |"
+        )
+    return rows
+
+
+def page(results: Json) -> str:
+    """The page of results."""
+    jobs = ", ".join(f"{job} ({size})" for job, size in results["sizes"].items())
+    lines = [
+        "# Clusters on this machine",
+        "",
+        "Generated by `make validate-cluster`. The jobs of Table 2 ran on local nodes, which are"
+        " namespaces and control groups of one machine with a quota of its cores. From each"
+        " configuration, the others were predicted: by the `tasks` model from the run and from its"
+        " event log alone, and by the `job` model from the traces of its nodes alone.",
+        "",
+        f"Gordon {results['version']}, {counted(results['runs'], 'run')} of each configuration in"
+        f" mixed order; jobs: {jobs};"
+        f" configurations (nodes x cores, of 2 GiB): {'; '.join(results['clusters'])}.",
+        "",
+    ]
+    for how, (title, model, baselines) in HOWS.items():
+        found = pairs(results, how)
+        if not found:
+            continue
+        right, apart = ordered(found)
+        lines += [f"## {title}", "", *table(found, model, baselines), ""]
+        lines += [
+            f"Of {apart} pairs of configurations whose measured times differ by more than"
+            f" {APART - 1:.0%}, {right} are in the right order.",
+            "",
+            "| job | median error | largest | in the range |",
+            "|---|---|---|---|",
+        ]
+        for job in results["jobs"]:
+            own = [pair for pair in found if pair["job"] == job]
+            if not own:
+                continue
+            errors = [error(pair["time"], pair["measured"]) for pair in own]
+            inside = sum(pair["low"] <= pair["measured"] <= pair["high"] for pair in own)
+            lines.append(
+                f"| {job} | {statistics.median(errors):.1f} % | {max(errors):.1f} % | "
+                f"{inside} of {len(own)} |"
+            )
+        lines.append("")
+    lines += [
+        "## Measured times",
+        "",
+        "| job | nodes x cores | run | application |",
+        "|---|---|---|---|",
+    ]
+    for job, of_job in results["jobs"].items():
+        for name, found in of_job.items():
+            if found["runs"]:
+                run, log = (", ".join(f"{s:.1f}" for s in found[key]) for key in ("run_s", "log_s"))
+                lines.append(f"| {job} | {name} | {run} s | {log} s |")
+    return "\n".join(lines) + "\n"
+
+
+def measured(jobs: list[str], repeats: int, *, is_measured: bool) -> Json:
+    """Measures in mixed order, then predicts. With `is_measured`, what is missing is left out."""
+    (WORK / "runs").mkdir(parents=True, exist_ok=True)
+    order = random.Random(1)
+    todo = []
+    for number in range(repeats):
+        of_number = [(job, one, number) for job in jobs for one in CLUSTERS]
+        order.shuffle(of_number)
+        todo += of_number
+    folders: dict[tuple[str, str], list[Json]] = {}
+    for at, (job, one, number) in enumerate(todo, 1):
+        if is_measured and not folder_of(job, one, number).exists():
+            continue
+        print(f"{at}/{len(todo)}: {job} on {one.name}", flush=True)
+        if found := measure(job, one, number):
+            folders.setdefault((job, one.name), []).append(found)
+    space_file = space(WORK / "local-nodes.toml")
+    results: Json = {
+        "version": __version__,
+        "runs": repeats,
+        "sizes": {job: JOBS[job] for job in jobs},
+        "clusters": [one.name for one in CLUSTERS],
+        "jobs": {},
+    }
+    for job in jobs:
+        of_job = results["jobs"][job] = {}
+        for one in CLUSTERS:
+            runs = folders.get((job, one.name), [])
+            by = {how: [predict(run, one, space_file, how) for run in runs] for how in HOWS}
+            of_job[one.name] = {
+                "runs": runs,
+                "run_s": [made["run_s"] for made in runs],
+                "log_s": [predicted["recorded"]["time_s"] for predicted in by["log"]],
+                **by,
+            }
+    return results
+
+
+def main() -> None:
+    """Measures and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page", type=Path, help="write the page of these results to stdout")
+    parser.add_argument("--jobs", default=",".join(JOBS))
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument(
+        "--measured", action="store_true", help="only what was measured before; measure nothing"
+    )
+    args = parser.parse_args()
+    if args.page is not None:
+        sys.stdout.write(page(json.loads(args.page.read_text())))
+        return
+    try:
+        results = measured(args.jobs.split(","), args.runs, is_measured=args.measured)
+    except GordonError as failed:
+        sys.exit(f"error: {failed.args[0]}")
+    RESULTS.write_text(json.dumps(results))
+    PAGE.write_text(page(results))
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
