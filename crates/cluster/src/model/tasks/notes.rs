@@ -70,9 +70,9 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
     );
     add(
         "startup",
-        "0.9 power of the relative speed".into(),
-        "how much of the start of executors is computing: the log does not say; the range has all and \
-         nothing",
+        "in proportion to the relative speed".into(),
+        "how much of the start of executors is computing: the log does not say; the range has nothing, \
+         too",
     );
     add(
         "uncounted",

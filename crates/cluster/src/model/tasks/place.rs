@@ -10,10 +10,6 @@ use crate::space::machine::Machine;
 /// Share of the gain of a core while others are idle that tasks have, as a power: half of the half
 /// that a varying number of threads has in the `job` model. Assumed.
 const GAIN: f64 = 0.25;
-/// Share of the start of executors that is computing, as a power of the ratio of the speeds: on
-/// local nodes of 0.2, 0.4 and 0.8 cores it is 1.0 (23.3, 11.6 and 5.8 s); cluster managers add
-/// waiting. Assumed.
-const STARTUP_COMPUTING: f64 = 0.9;
 /// Limits of the ratio of two heaps by which the time of collecting garbage grows.
 const HEAP_RATIO: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 
@@ -42,8 +38,8 @@ pub(super) fn node(
     driver_speed: Option<f64>,
 ) -> TaskNode {
     let lone_ratio = traced.speeds.each(1) / speeds.each(1);
-    // Part of the driver's time and of the start of executors is computing, part waiting; nothing
-    // says how much.
+    // Part of the driver's time is computing, part waiting; nothing says how much. The start of
+    // executors is computing, as it was on local nodes of 0.2 to 0.8 cores.
     let middle = lone_ratio.sqrt();
     let heap_ratio = (traced.heap / executor.heap).clamp(*HEAP_RATIO.start(), *HEAP_RATIO.end());
     TaskNode {
@@ -55,7 +51,7 @@ pub(super) fn node(
         held,
         heap_ratio,
         lone_ratio,
-        startup_ratio: lone_ratio.powf(STARTUP_COMPUTING),
+        startup_ratio: lone_ratio,
         driver_ratio: driver_speed.map_or(middle, |speed| 1.0 / speed),
     }
 }
