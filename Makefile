@@ -59,7 +59,7 @@ demo: build spark
 test: build spark
 	scripts/build/test_tools.sh
 	cargo test --workspace --locked
-	$(VENV)/python -m pytest -n 2 --dist loadfile tests/python
+	$(VENV)/python -m pytest tests/python
 
 lint: build
 	cargo fmt --check

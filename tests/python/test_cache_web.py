@@ -71,8 +71,8 @@ def test_specweb99_is_generated_and_replayed(tmp_path: Path) -> None:
     [
         (("surge", "--files", "1MB"), 1, "a set of 1MB is not between 16MiB and"),
         (("surge", "--files", "many"), 1, "files: "),
-        (("surge", "--requests", "0"), 2, "is not a number of at least 1"),
-        (("surge", "--requests", "1.5"), 2, "is not a number of at least 1"),
+        (("surge", "--requests", "0"), 2, "is not a number from 1 to"),
+        (("surge", "--requests", "1.5"), 2, "is not a number from 1 to"),
         (("webstone",), 2, "'webstone' is not one of 'surge', 'specweb99'"),
         (("surge", "--clients", "0"), 2, "--clients"),
     ],

@@ -41,9 +41,14 @@ def run(
             result = simulate(load, progress=progress.tick, **only_given(given))
         except CheckpointError as error:
             result, unkept = error.result, error
-    if parquet is not None:
-        result.to_parquet(parquet)
-    _finish(result, json_path, report, view, [parquet, *files])
+    written = list(files)
+    try:
+        if parquet is not None:
+            result.to_parquet(parquet)
+            written.append(parquet)
+    finally:
+        # The result is shown even if its tables cannot be written.
+        _finish(result, json_path, report, view, written)
     if unkept is not None:
         raise unkept
 

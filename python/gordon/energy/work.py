@@ -1,6 +1,7 @@
 """Runs a command and reports the resources that it used."""
 
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -72,6 +73,7 @@ def run(command: list[str], stdout: int | None = None) -> Usage:
                 f"cannot run {command[0]}: {error.strerror}", hint, kind="cannot-run"
             ) from None
         signals.go_to(process.pid)
+        _await(process.pid)
         _, status, used = os.wait4(process.pid, 0)
     span = Span(begin, time.monotonic())
     code = os.waitstatus_to_exitcode(status)
@@ -85,6 +87,21 @@ def run(command: list[str], stdout: int | None = None) -> Usage:
         written_bytes=used.ru_oublock * BLOCK,
         exit_status=code if code >= 0 else 128 - code,
     )
+
+
+def _await(pid: int) -> None:
+    """Waits until a process has ended, a second at a time: a signal that comes just before a wait
+    is handled only after it."""
+    if not hasattr(os, "pidfd_open"):
+        return
+    end = os.pidfd_open(pid)
+    try:
+        waiting = select.poll()
+        waiting.register(end, select.POLLIN)
+        while not waiting.poll(1000):
+            pass
+    finally:
+        os.close(end)
 
 
 class _Signals:
