@@ -54,7 +54,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Seconds:
-    """A time as people write it, in seconds, and at least that; 0 is none."""
+    """A time as people write it, as a number of seconds that is at least `least`."""
 
     least: float = 0.0
     metavar: str = "TIME"

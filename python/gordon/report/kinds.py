@@ -23,10 +23,10 @@ class Run(Protocol):
         """Its summary."""
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """A table of it, by column."""
+        """A table of the result, by column."""
 
     def table(self, name: str) -> Any:
-        """A table of it, for libraries that read Arrow."""
+        """A table of the result, for libraries that read Arrow."""
 
     def kind(self) -> "DeviceKind":
         """The part of a report that only this kind of device has."""

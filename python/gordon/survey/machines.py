@@ -189,7 +189,7 @@ def is_notable(row: Row, verdict: str | None) -> bool:
 
 
 def remarks(row: Row) -> list[str]:
-    """Remarks on a machine, beside its figures."""
+    """The names of a machine, and what its figures do not show."""
     found = list(row["names"])
     if row["is_reference"]:
         found.append("traced here")

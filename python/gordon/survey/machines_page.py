@@ -79,10 +79,7 @@ def render(result: Row) -> str:
 
 def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
     """The columns of the table: key, heading, hint."""
-    currency, unit = result["space"]["currency"], result["space"]["unit"]
-    speed = "of a logical processor while all are busy"
-    if unit is not None:
-        speed += f", relative to {unit['machine']}"
+    currency, speed = result["space"]["currency"], speed_hint(result)
     columns = [
         ("id", "machine", ""),
         ("names", "remark", ""),
@@ -107,6 +104,12 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
         columns.append(("hour", f"{currency} / hour", "price of an hour of one machine"))
         columns.append(("month", f"{currency} / month", "of all nodes with volumes, 730 hours"))
     return columns
+
+
+def speed_hint(result: Row) -> str:
+    """The hint of a column with speeds of cores."""
+    hint, unit = "of a logical processor while all are busy", result["space"]["unit"]
+    return hint if unit is None else f"{hint}, relative to {unit['machine']}"
 
 
 def _remarks(row: Row, verdict: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gordon.errors import GordonError
 from gordon.options import Path, several
-from gordon.options.surveys import SurveyOptions
+from gordon.options.surveys import MODELS, SurveyOptions
 from gordon.parts import unknown
 from gordon.run.inputs import Inputs, expand
 from gordon.survey import grids, jobs, numbers, tasks
@@ -23,8 +23,6 @@ from gordon.survey.model import HEADROOM, Model, Request, Row
 from gordon.survey.replays import Replays, simulate
 from gordon.survey.service import Service
 from gordon.survey.stages import of as stages_of
-
-MODELS = ("job", tasks.MODEL, *grids.MODELS)
 
 
 def run(

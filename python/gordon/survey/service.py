@@ -66,7 +66,7 @@ def is_notable(row: Row, result: Row) -> bool:
 
 
 def remarks(row: Row) -> list[str]:
-    """Remarks on a design, beside its figures."""
+    """The names of a design, and what its figures do not show."""
     found = _names(row)
     if row["is_reference"]:
         found.append("recorded here")

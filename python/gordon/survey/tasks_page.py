@@ -9,7 +9,7 @@ from gordon import notices
 from gordon.human import counted, duration
 from gordon.report import page
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines_page import capacity, in_words, money, sources
+from gordon.survey.machines_page import capacity, in_words, money, sources, speed_hint
 from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.tasks import is_notable, limiting, outcome, recommended, recorded_line
 
@@ -97,10 +97,7 @@ def render(result: Row) -> str:
 
 def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
     """The columns of the table: key, heading, hint."""
-    currency, unit = result["space"]["currency"], result["space"]["unit"]
-    speed = "of a logical processor while all are busy"
-    if unit is not None:
-        speed += f", relative to {unit['machine']}"
+    currency, speed = result["space"]["currency"], speed_hint(result)
     columns = [
         ("cluster", "cluster", "sorts by the machine, then by the number of nodes"),
         ("names", "remark", ""),
@@ -132,7 +129,7 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
 
 
 def _remarks(row: Row, verdict: str | None) -> list[str]:
-    """Remarks on a cluster, beside its figures."""
+    """The names of a cluster, and what its figures do not show."""
     return [
         *(["verdict"] if row["id"] == verdict else []),
         *row["names"],

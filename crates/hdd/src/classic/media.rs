@@ -319,7 +319,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Number of sectors that the head may read before there is room for the first of them.
+    /// Number of sectors that the head may read before the segment can hold the first of them.
     fn ahead(&self) -> u64 {
         u64::from(self.sector_buffer)
     }
@@ -393,7 +393,7 @@ impl MediaStream {
             // What passes after the transfer is left open, unless it is read early.
             let fits = |lba: u64| room.fits(lba, &pass, true);
             let fits_early = |lba: u64| room.fits(lba, &pass, false);
-            // Sectors that pass before the command needs its data do not wait for room.
+            // Sectors that pass before the command needs its data need no space in the segment.
             let needed = pass.first_after(room.needed).saturating_sub(room.ahead());
             let (begin, end) = (pass.first.max(room.first).max(needed), pass.end.min(limit));
             // Room grows as fast as the head moves, or grows more slowly: the first and the last

@@ -457,7 +457,7 @@ fn the_head_passes_by_sectors_for_which_there_is_no_room() {
     // Sector 45 passes at 14.5 ms, or it was read when it passed at 4.5 ms.
     assert_eq!(ends(false, 3350), 14_600 + 10 - 13_850);
     assert_eq!(ends(true, 3350), 400 + 10);
-    // At 3.45 ms the head is in sector 34, which is read; those behind it have no room.
+    // At 3.45 ms the head is in sector 34, which is read; the segment cannot hold those behind it.
     assert_eq!(ends(false, 3450), 14_600 + 10 - 13_950);
     assert_eq!(ends(true, 3450), 400 + 10);
 }

@@ -98,7 +98,7 @@ impl Needs {
     }
 }
 
-/// Share of `bytes` that has no place in `room` bytes.
-fn lacking(bytes: f64, room: f64) -> f64 {
-    if bytes > room { 1.0 - room / bytes } else { 0.0 }
+/// Share of `bytes` that a memory of `capacity` bytes does not hold.
+fn lacking(bytes: f64, capacity: f64) -> f64 {
+    if bytes > capacity { 1.0 - capacity / bytes } else { 0.0 }
 }

@@ -71,8 +71,8 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
     add(
         "startup",
         "in proportion to the relative speed".into(),
-        "how much of the start of executors is computing: the log does not say; the range has nothing, \
-         too",
+        "how much of the start of executors is computing: the log does not say; the range reaches to \
+         all waiting",
     );
     add(
         "uncounted",
