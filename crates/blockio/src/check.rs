@@ -9,7 +9,7 @@ use gordon_units::Bytes;
 /// Panics if the range is empty, not aligned to [`SECTOR`] or ends beyond `capacity`.
 #[track_caller]
 pub fn check_range(capacity: Bytes, id: u64, request: &Request) {
-    let Request { op, offset, len } = *request;
+    let Request { op, offset, len, .. } = *request;
     if op == IoOp::Flush {
         return;
     }

@@ -15,6 +15,25 @@ pub struct Request {
     pub offset: Bytes,
     /// Length of the range in bytes; zero for a flush, positive otherwise.
     pub len: Bytes,
+    /// Whether a write completes only when its data are durable (FUA). Devices whose writes are
+    /// durable when they complete, and all other operations, ignore it.
+    pub durable: bool,
+}
+
+impl Request {
+    /// A flush.
+    pub const FLUSH: Self = Self::new(IoOp::Flush, Bytes::ZERO, Bytes::ZERO);
+
+    /// Creates a request that need not be durable.
+    pub const fn new(op: IoOp, offset: Bytes, len: Bytes) -> Self {
+        Self { op, offset, len, durable: false }
+    }
+
+    /// The same operation on another range.
+    #[must_use]
+    pub const fn with_range(self, offset: Bytes, len: Bytes) -> Self {
+        Self { offset, len, ..self }
+    }
 }
 
 /// The operation that a request waited for. If there were several, the last variant in this order
@@ -81,15 +100,6 @@ pub trait Device {
     /// input.
     fn submit(&mut self, at: Ns, id: u64, request: Request);
 
-    /// Submits a write that completes when its data are durable (FUA). Devices whose writes are
-    /// durable when they complete treat it as any write.
-    ///
-    /// # Panics
-    /// As [`submit`](Self::submit).
-    fn submit_durable(&mut self, at: Ns, id: u64, request: Request) {
-        self.submit(at, id, request);
-    }
-
     /// Enlarges a request that waits unchanged since its submission: it becomes `request`. Returns
     /// false, and changes nothing, if it has started or if the device keeps no queue.
     fn enlarge(&mut self, id: u64, request: Request) -> bool {
@@ -150,10 +160,6 @@ impl<D: Device + ?Sized> Device for &mut D {
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
         (**self).submit(at, id, request);
-    }
-
-    fn submit_durable(&mut self, at: Ns, id: u64, request: Request) {
-        (**self).submit_durable(at, id, request);
     }
 
     fn enlarge(&mut self, id: u64, request: Request) -> bool {

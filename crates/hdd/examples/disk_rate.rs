@@ -84,7 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     (random.below((sectors - most) / 8) * 8, len)
                 };
                 bytes += len * SECTOR.0;
-                Request { op, offset: SECTOR * start, len: SECTOR * len }
+                Request::new(op, SECTOR * start, SECTOR * len)
             });
             let spent = cpu() - before;
             let stats = disk.stats();

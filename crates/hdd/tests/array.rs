@@ -207,7 +207,7 @@ proptest! {
         prop_assert_eq!(drain(&mut array).len(), requests.len());
         let mut submitted = Vec::new();
         for (device, one) in array.members().iter().enumerate() {
-            for (_, Request { op, offset, len }) in &one.submitted {
+            for (_, Request { op, offset, len, .. }) in &one.submitted {
                 let group = (device / copies as usize) as u64;
                 submitted.extend((offset.0 / 512..(offset.0 + len.0) / 512).map(|at| (*op, group, at)));
             }

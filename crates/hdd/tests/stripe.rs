@@ -92,14 +92,13 @@ fn neighbouring_chunks_become_one_request_a_member() {
     let mut stripe = Stripe::new(members, Bytes(4096)).unwrap();
     // Chunks 1 (second half), 2, 3, 4, 5 (first half): chunks 1, 3 and 5 are chunks 0, 1 and 2 of
     // member 1; chunks 2 and 4 are chunks 1 and 2 of member 0.
-    let request =
-        Request { op: IoOp::Write, offset: Bytes(4096 + 2048), len: Bytes(2048 + 3 * 4096 + 2048) };
+    let request = Request::new(IoOp::Write, Bytes(4096 + 2048), Bytes(2048 + 3 * 4096 + 2048));
     stripe.submit(Ns(5), 77, request);
     assert_eq!(
         drain(&mut stripe),
         [Completion { id: 77, at: Ns(1005), cause: Cause::Medium, failed: false }]
     );
-    let part = |offset, len| Request { op: IoOp::Write, offset: Bytes(offset), len: Bytes(len) };
+    let part = |offset, len| Request::new(IoOp::Write, Bytes(offset), Bytes(len));
     assert_eq!(stripe.members()[0].requests, [part(4096, 8192)]);
     assert_eq!(stripe.members()[1].requests, [part(2048, 8192)]);
     stripe.submit(Ns(2000), 78, FLUSH);

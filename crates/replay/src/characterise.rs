@@ -10,7 +10,7 @@ use crate::host::{CompletedRequest, HostPolicy, Observer, Pacing, drive};
 use crate::load::{AccessKind, AccessOrder, Pattern, SyntheticConfig, SyntheticLoad};
 use crate::results::ratio;
 use crate::threads::on_all_cores;
-use gordon_blockio::{Device, IoOp, Request, SECTOR};
+use gordon_blockio::{Device, Request, SECTOR};
 use gordon_blockio::{LatencyHistogram, LatencySummary};
 use gordon_hdd::SchedulingPolicy;
 use gordon_hdd::drive::StripeConfig;
@@ -381,8 +381,8 @@ fn measure(
 
 /// Flushes the device. Returns when all data are durable.
 fn flushed(device: &mut impl Device, at: Ns) -> Ns {
-    let (offset, len, mut completed) = (Bytes::ZERO, Bytes::ZERO, Vec::new());
-    device.submit(at, 0, Request { op: IoOp::Flush, offset, len });
+    let mut completed = Vec::new();
+    device.submit(at, 0, Request::FLUSH);
     device.advance(Ns::MAX, &mut completed);
     completed.last().expect("a device answers a flush").at
 }

@@ -523,10 +523,8 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     /// Lets the device prefetch for the next requests, whose ranges are not checked yet.
     #[inline]
     fn prefetch<S: RequestSource>(&self, feed: &Feed<S>) {
-        let of = |&TimedRequest { op, offset, len, .. }: &TimedRequest| Request {
-            op,
-            offset: Bytes(offset),
-            len: Bytes(len),
+        let of = |&TimedRequest { op, offset, len, .. }: &TimedRequest| {
+            Request::new(op, Bytes(offset), Bytes(len))
         };
         for (stage, ahead) in PREFETCH_AHEAD.into_iter().enumerate() {
             if let Some(later) = feed.coming(ahead) {
@@ -537,10 +535,8 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
 
     #[inline]
     fn submit(&mut self, place: u32, request: &TimedRequest, start: u64, len: u64) {
-        let part = Request { op: request.op, offset: Bytes(start), len: Bytes(len) };
-        if request.durable {
-            return self.device.submit_durable(self.now, place.into(), part);
-        }
+        let TimedRequest { op, durable, .. } = *request;
+        let part = Request { op, offset: Bytes(start), len: Bytes(len), durable };
         self.device.submit(self.now, place.into(), part);
     }
 

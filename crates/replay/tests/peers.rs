@@ -193,7 +193,7 @@ fn a_worn_out_device_ends_with_all_that_was_acknowledged_readable() {
     let before = ssd.stats().ftl;
     let mut now = Ns(1_000_000_000_000);
     for page in 0..1600 {
-        let request = Request { op: IoOp::Read, offset: Bytes(page * PAGE), len: Bytes(PAGE) };
+        let request = Request::new(IoOp::Read, Bytes(page * PAGE), Bytes(PAGE));
         ssd.submit(now, page, request);
         let mut completed = Vec::new();
         while completed.is_empty() {

@@ -6,7 +6,7 @@
 //! request; when it completes, all requests merged in it complete. The merged request keeps its
 //! place in the queue. No request is delayed in the hope of a neighbour: only requests that have to
 //! wait anyway grow ([`Device::enlarge`]). Requests before a flush are not merged with requests
-//! after it.
+//! after it, and durable writes (FUA) not with others.
 //!
 //! Not covered: two waiting requests that become adjacent through a third are not merged.
 
@@ -64,14 +64,14 @@ impl<D: Device> Coalescer<D> {
     }
 
     fn note(&mut self, place: usize) {
-        let Request { op, offset, len } = self.open[place].all;
+        let Request { op, offset, len, .. } = self.open[place].all;
         self.starts.insert((op, offset.0), place);
         self.ends.insert((op, (offset + len).0), place);
     }
 
     /// Excludes a request from further merges.
     fn forget(&mut self, place: usize) {
-        let Request { op, offset, len } = self.open[place].all;
+        let Request { op, offset, len, .. } = self.open[place].all;
         for (by, at) in [(&mut self.starts, offset), (&mut self.ends, offset + len)] {
             if by.get(&(op, at.0)) == Some(&place) {
                 by.remove(&(op, at.0));
@@ -81,13 +81,13 @@ impl<D: Device> Coalescer<D> {
 
     /// Merges a request with an adjacent waiting one. Returns whether that succeeded.
     fn join(&mut self, id: u64, request: Request) -> bool {
-        let Request { op, offset, len } = request;
+        let Request { op, offset, len, durable } = request;
         let before = self.ends.get(&(op, offset.0));
         let behind = self.starts.get(&(op, (offset + len).0));
         for place in [before, behind].map(|place| place.copied()).into_iter().flatten() {
             let old = self.open[place].all;
-            let all = Request { op, offset: old.offset.min(offset), len: old.len + len };
-            if all.len > self.most {
+            let all = old.with_range(old.offset.min(offset), old.len + len);
+            if all.len > self.most || old.durable != durable {
                 continue;
             }
             self.forget(place);

@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn request(op: IoOp) -> Request {
-        Request { op, offset: Bytes::ZERO, len: SECTOR }
+        Request::new(op, Bytes::ZERO, SECTOR)
     }
 
     #[test]

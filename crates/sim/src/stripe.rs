@@ -228,8 +228,7 @@ impl<D: Device> Device for Stripe<D> {
                 ),
             };
             if end > start || request.op == IoOp::Flush {
-                let part =
-                    Request { op: request.op, offset: Bytes(start), len: Bytes(end - start) };
+                let part = request.with_range(Bytes(start), Bytes(end - start));
                 #[allow(clippy::cast_possible_truncation)] // less than the number of devices
                 for device in self.copies.of(column as usize, request.op) {
                     self.members.submit(device, at, place as u64, part);

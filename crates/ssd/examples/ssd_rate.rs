@@ -40,7 +40,7 @@ fn run(name: &str, config: &SsdConfig, loaded: bool, pattern: &Pattern) {
         let place = if pattern.random { (state >> 33) % places } else { sent % places };
         sent += 1;
         let offset = Bytes(place * pattern.size);
-        (sent, Request { op: pattern.op, offset, len: Bytes(pattern.size) })
+        (sent, Request::new(pattern.op, offset, Bytes(pattern.size)))
     };
     let (start, mut done, mut end) = (Instant::now(), Vec::new(), Default::default());
     for _ in 0..DEPTH {

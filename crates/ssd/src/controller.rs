@@ -2,18 +2,16 @@
 //! issues operations to the die groups and counts acknowledgements of requests.
 
 use super::die_groups::{CommandKind, DieGroups, FlashCommand};
-use gordon_blockio::{Cause, IoOp, Request};
+use gordon_blockio::{Cause, Request};
 use gordon_ftl::{AckSource, Action, ActionSink, RequestId};
 use gordon_nand::{FlashOp, Layout};
-use gordon_units::{Bytes, Ns};
+use gordon_units::Ns;
 
 /// A request that is not complete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenRequest {
     pub id: u64,
     pub request: Request,
-    /// Whether the data of a write must be durable when it completes.
-    pub durable: bool,
     /// Outstanding acknowledgements.
     pub left: u32,
     pub cause: Cause,
@@ -56,11 +54,10 @@ impl Controller {
 
     #[cold]
     fn grow(&mut self) -> u32 {
-        let request = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
+        let request = Request::FLUSH;
         self.open_requests.push(OpenRequest {
             id: 0,
             request,
-            durable: false,
             left: 0,
             cause: Cause::Buffer,
             failed: false,

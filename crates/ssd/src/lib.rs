@@ -354,7 +354,7 @@ impl Ssd {
     /// Passes a request to the layer; data of a write have arrived.
     #[inline(always)]
     fn start(&mut self, tag: RequestId, request: Request) {
-        let Request { op, offset, len } = request;
+        let Request { op, offset, len, durable } = request;
         let (first, sectors) = (offset.0 / SECTOR.0, len.0 / SECTOR.0);
         match op {
             IoOp::Read => {
@@ -363,7 +363,7 @@ impl Ssd {
             }
             IoOp::Write => {
                 let extent = Extent { request: tag, first, sectors };
-                let write = match self.ftl.sink().open_requests[tag.0 as usize].durable {
+                let write = match durable {
                     false => HostRequest::Write(extent),
                     true => HostRequest::WriteDurably(extent),
                 };
@@ -470,7 +470,7 @@ impl Ssd {
 
     /// Accepts a request; see [`Device::submit`].
     #[inline(always)]
-    fn accept(&mut self, at: Ns, id: u64, request: Request, durable: bool) {
+    fn accept(&mut self, at: Ns, id: u64, request: Request) {
         if !self.prefill_bitmap.is_empty() {
             self.load_unwatched();
         }
@@ -478,7 +478,7 @@ impl Ssd {
         debug_assert!(self.under_way().is_none_or(|next| next >= at), "an event before {at}");
         self.now = at;
         (self.idle_at, self.in_background) = (None, false);
-        let Request { op, offset, len } = request;
+        let Request { op, offset, len, .. } = request;
         let sector = |bytes: Bytes| {
             assert!(bytes.0.is_multiple_of(SECTOR.0), "{request:?} is not aligned to {SECTOR}");
             bytes.0 / SECTOR.0
@@ -497,7 +497,7 @@ impl Ssd {
             IoOp::Flush => 1,
         };
         let left = u32::try_from(left).expect("fewer than 2^32 pages");
-        let open = OpenRequest { id, request, durable, left, cause: Cause::Buffer, failed: false };
+        let open = OpenRequest { id, request, left, cause: Cause::Buffer, failed: false };
         let tag = self.ftl.sink_mut().claim(open);
         if left == 0 {
             self.ftl.sink_mut().completed.push(tag);
@@ -538,11 +538,7 @@ impl Device for Ssd {
     }
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
-        self.accept(at, id, request, false);
-    }
-
-    fn submit_durable(&mut self, at: Ns, id: u64, request: Request) {
-        self.accept(at, id, request, request.op == IoOp::Write);
+        self.accept(at, id, request);
     }
 
     /// Maps the pages of the range that are not mapped yet; that takes no simulated time. It

@@ -76,7 +76,7 @@ fn blocks_that_are_bad_from_the_start_do_not_count() {
     let mut host = InOrderHost::new(ssd);
     while host.device().ftl().stats().grown_bad == 0 {
         let offset = Bytes(host.requests() * 7 % 12_000 * (64 << 10));
-        host.submit(Request { op: IoOp::Write, offset, len: Bytes(64 << 10) }, 1);
+        host.submit(Request::new(IoOp::Write, offset, Bytes(64 << 10)), 1);
     }
     let ssd = host.device();
     let stats = ssd.stats();
@@ -99,7 +99,7 @@ fn static_levelling_uses_blocks_of_data_that_never_change() {
         let mut host = InOrderHost::new(ssd);
         for write in 0..60_000 {
             let offset = Bytes(write * 7 % 512 * (64 << 10));
-            host.submit(Request { op: IoOp::Write, offset, len: Bytes(64 << 10) }, 1);
+            host.submit(Request::new(IoOp::Write, offset, Bytes(64 << 10)), 1);
         }
         let stats = host.device().stats();
         (stats.wear, stats.ftl.levelled, stats.ftl.wear_programs)

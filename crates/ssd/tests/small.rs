@@ -31,7 +31,7 @@ fn a_small_device_fills_up_collects_and_reads() {
     let mut done = vec![];
     for id in 0..200 {
         let op = if id % 4 == 3 { IoOp::Read } else { IoOp::Write };
-        let request = Request { op, offset: Bytes(id * 37 % 48 * PAGE), len: Bytes(PAGE) };
+        let request = Request::new(op, Bytes(id * 37 % 48 * PAGE), Bytes(PAGE));
         ssd.submit(Ns(id * 10_000_000), id, request);
         ssd.run_until(Ns::MAX, &mut done);
     }

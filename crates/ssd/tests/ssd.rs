@@ -28,7 +28,7 @@ fn plain() -> SsdConfig {
 }
 
 fn request(op: IoOp, page: u64, offset: u64, len: u64) -> Request {
-    Request { op, offset: Bytes(page * 64 * KIB + offset * KIB), len: Bytes(len * KIB) }
+    Request::new(op, Bytes(page * 64 * KIB + offset * KIB), Bytes(len * KIB))
 }
 
 /// Submits all requests at 0. Returns the completion times by request.
@@ -146,7 +146,7 @@ fn requests_without_flash_operations_complete_at_once() {
     let mut ssd = device(&plain());
     let unmapped = request(IoOp::Read, 300, 0, 64);
     let part = request(IoOp::Discard, 0, 4, 8);
-    let flush = Request { op: IoOp::Flush, offset: Bytes(0), len: Bytes(0) };
+    let flush = Request::FLUSH;
     assert_eq!(times(&mut ssd, &[unmapped, part, flush]), [0, 0, 0]);
     assert_eq!((ssd.stats().ftl.unmapped_reads, ssd.stats().ftl.trims), (1, 0));
     // The last page read is kept in a buffer.
@@ -163,7 +163,7 @@ fn requests_without_flash_operations_complete_at_once() {
 
 #[test]
 fn a_flush_waits_for_the_writes_before_it() {
-    let flush = Request { op: IoOp::Flush, offset: Bytes(0), len: Bytes(0) };
+    let flush = Request::FLUSH;
     let write = |page| request(IoOp::Write, page, 0, 64);
     let first = STREAM + PROGRAM;
     let done = times(&mut device(&plain()), &[write(100), write(101), flush, write(102)]);
@@ -301,7 +301,7 @@ proptest! {
                     18 => (IoOp::Discard, len),
                     _ => (IoOp::Flush, 0),
                 };
-                ssd.submit(Ns(now), id, Request { op, offset: Bytes(first * 512), len: Bytes(len * 512) });
+                ssd.submit(Ns(now), id, Request::new(op, Bytes(first * 512), Bytes(len * 512)));
                 arrivals.push(now);
             }
             done.extend(finish(&mut ssd));
@@ -334,7 +334,7 @@ fn a_trim_of_everything_does_not_slow_the_writes_after_it() {
     };
     let writes: Vec<_> = (1000..1400).map(|page| request(IoOp::Write, page, 0, 64)).collect();
     let fresh = run(&mut ssd, &writes);
-    let all = Request { op: IoOp::Discard, offset: Bytes(0), len: ssd.capacity() };
+    let all = Request::new(IoOp::Discard, Bytes(0), ssd.capacity());
     run(&mut ssd, &[all]);
     let after = run(&mut ssd, &writes);
     assert!(after.0 * 9 <= fresh.0 * 10, "{after} after a trim, {fresh} before");

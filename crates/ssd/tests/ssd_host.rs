@@ -16,7 +16,7 @@ fn preset() -> SsdConfig {
 fn one(config: &SsdConfig, op: IoOp) -> Completion {
     let mut ssd = Ssd::new(config).expect("possible");
     ssd.preload(Bytes(0), PAGE);
-    ssd.submit(Ns(0), 1, Request { op, offset: Bytes(0), len: PAGE });
+    ssd.submit(Ns(0), 1, Request::new(op, Bytes(0), PAGE));
     let mut done = Vec::new();
     while done.is_empty() {
         ssd.step(&mut done);

@@ -355,7 +355,8 @@ fn the_letters_of_blkparse_are_operations_in_columns_of_a_user() {
     let columns = "time=1:s,op=2,lba=3,size=4:B";
     let ops: Vec<_> =
         blocks(&case.path, None, &options_of(columns)).unwrap().iter().map(|io| io.1).collect();
-    assert_eq!(ops, [Read, Write, Write, IoOp::Flush, Discard, Read]);
+    // FWFS is a flush and then a durable write.
+    assert_eq!(ops, [Read, Write, IoOp::Flush, Write, IoOp::Flush, Discard, Read]);
     for word in ["DONE", "COMMAND", "MODE", "ERASE", "RR", "FS"] {
         let case = self::case(&format!("0 R 8 512\n1 {word} 8 512\n"));
         assert!(blocks(&case.path, None, &options_of(columns)).is_err(), "{word}");

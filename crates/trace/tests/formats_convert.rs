@@ -118,7 +118,7 @@ fn captured_to_text_and_back() {
     let made = run(&own, &text, Format::Fio).unwrap();
     assert_eq!((made.read.requests, made.flush.requests, made.not_written), (2500, 2500, 0));
     assert!(made.warnings[0].contains("latencies are lost"), "{:?}", made.warnings);
-    assert!(made.warnings[1].contains("processes and the flags"), "{:?}", made.warnings);
+    assert!(made.warnings[1].contains("processes and the other flags"), "{:?}", made.warnings);
     assert_eq!(run(&text, &back, Format::Gordon).unwrap().requests, 10_000);
     let as_fio = |io: &TraceRequest| {
         let flush = io.op == IoOp::Flush;

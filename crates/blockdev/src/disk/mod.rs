@@ -103,8 +103,7 @@ impl SimulatedDisks {
         let mut jobs = Vec::with_capacity(batch.len());
         self.clock.with(|disks, now| {
             for request in batch.drain(..) {
-                let tag =
-                    command(&request).map(|(command, durable)| disks.submit(now, command, durable));
+                let tag = command(&request).map(|command| disks.submit(now, command));
                 jobs.push((request, tag));
             }
         });
@@ -118,22 +117,22 @@ impl SimulatedDisks {
     }
 }
 
-/// The request to the disk, and whether a flush must follow it; `None` if the disk is not involved.
-fn command(request: &Request) -> Option<(blockio::Request, bool)> {
+/// The request to the disk; `None` if the disk is not involved. Disks forget nothing that is
+/// trimmed, so a trim is always durable.
+fn command(request: &Request) -> Option<blockio::Request> {
+    let data = request.data().len() as u64;
     let (op, offset, len, durable) = match request.op() {
-        Op::Read { offset } => (blockio::IoOp::Read, offset, request.data().len() as u64, false),
-        Op::Write { offset, fua } => {
-            (blockio::IoOp::Write, offset, request.data().len() as u64, fua)
-        }
+        Op::Read { offset } => (blockio::IoOp::Read, offset, data, false),
+        Op::Write { offset, fua } => (blockio::IoOp::Write, offset, data, fua),
         Op::Flush => (blockio::IoOp::Flush, 0, 0, false),
-        Op::Trim { offset, length, fua } => (blockio::IoOp::Discard, offset, length, fua),
+        Op::Trim { offset, length, .. } => (blockio::IoOp::Discard, offset, length, false),
         Op::WriteZeroes { offset, length, fua, fast: false, .. } => {
             (blockio::IoOp::Write, offset, length, fua)
         }
         Op::WriteZeroes { .. } | Op::Cache { .. } | Op::Status { .. } => return None,
     };
     let (offset, len) = (units::Bytes(offset), units::Bytes(len));
-    Some((blockio::Request { op, offset, len }, durable))
+    Some(blockio::Request { op, offset, len, durable })
 }
 
 impl Export for DiskExport {

@@ -1,9 +1,9 @@
 //! Simulated disks whose requests complete when the disk is done and their bytes are moved.
 
 use crate::clock::{DueAnswer, Simulated};
-use gordon_blockio::{Completion, Device, IoOp, Request};
+use gordon_blockio::{Completion, Device, Request};
 use gordon_hdd::drive::Drive;
-use gordon_units::{Bytes, Ns};
+use gordon_units::Ns;
 
 /// Disks and their open requests. The answer to a request is a `T`, which comes from the thread
 /// that moves its bytes.
@@ -19,8 +19,6 @@ pub(super) struct SimDisk<T> {
 /// A request that waits for the disk, for its bytes, or for both.
 struct OpenRequest<T> {
     arrived_at: Ns,
-    /// A flush of the disk must follow.
-    flush: bool,
     /// When the disk completed it.
     at: Option<Ns>,
     /// The answer, once its bytes are moved.
@@ -32,15 +30,13 @@ impl<T> SimDisk<T> {
         Self { drive, open: vec![], free: vec![], completed: vec![], ended: vec![] }
     }
 
-    /// Submits a request to the disk, which is followed by a flush if it must be `durable`. Returns
-    /// the tag of the request.
-    pub fn submit(&mut self, now: Ns, request: Request, durable: bool) -> usize {
+    /// Submits a request to the disk. Returns the tag of the request.
+    pub fn submit(&mut self, now: Ns, request: Request) -> usize {
         let tag = self.free.pop().unwrap_or_else(|| {
             self.open.push(None);
             self.open.len() - 1
         });
-        self.open[tag] =
-            Some(OpenRequest { arrived_at: now, flush: durable, at: None, result: None });
+        self.open[tag] = Some(OpenRequest { arrived_at: now, at: None, result: None });
         self.drive.submit(now, tag as u64, request);
         tag
     }
@@ -75,14 +71,8 @@ impl<T: Send + 'static> Simulated for SimDisk<T> {
         self.drive.step(&mut completed);
         for Completion { id, at, .. } in completed.drain(..) {
             let tag = usize::try_from(id).expect("ids are tags");
-            let open = self.open[tag].as_mut().expect("the request is open");
-            if std::mem::take(&mut open.flush) {
-                let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
-                self.drive.submit(at, id, flush);
-            } else {
-                open.at = Some(at);
-                self.answer_if_done(tag);
-            }
+            self.open[tag].as_mut().expect("the request is open").at = Some(at);
+            self.answer_if_done(tag);
         }
         self.completed = completed;
     }

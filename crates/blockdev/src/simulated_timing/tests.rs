@@ -79,7 +79,7 @@ impl Stored {
     }
 
     fn submit(&mut self, now: Ns, id: u64, request: Request) {
-        let Request { op, offset: Bytes(offset), len: Bytes(length) } = request;
+        let Request { op, offset: Bytes(offset), len: Bytes(length), .. } = request;
         let (command, bytes) = match op {
             IoOp::Read => (Command::Read { offset }, length),
             IoOp::Write => (Command::Write { offset, fua: false }, length),
@@ -144,7 +144,7 @@ fn request(random: &mut Random, capacity: Bytes) -> Request {
         _ => (IoOp::Flush, 0),
     };
     let first = if op == IoOp::Flush { 0 } else { first };
-    Request { op, offset: Bytes(first as u64 * 512), len: Bytes(sectors as u64 * 512) }
+    Request::new(op, Bytes(first as u64 * 512), Bytes(sectors as u64 * 512))
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn the_simulated_device_and_the_store_issue_the_same_operations() {
             stored.submit(at, id, request);
             writes.push(request.op == IoOp::Write);
         };
-        let flush = Request { op: IoOp::Flush, offset: Bytes(0), len: Bytes(0) };
+        let flush = Request::FLUSH;
         for _ in 0..6000 {
             // Some pauses are long enough for background work.
             let is_long = random.below(100) == 0;

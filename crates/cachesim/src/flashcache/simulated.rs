@@ -152,15 +152,13 @@ impl Simulated {
         let room = self.drive.device().capacity() - place;
         let len = Bytes(bytes.0.next_multiple_of(SECTOR.0)).max(SECTOR).min(room);
         self.wrote |= write;
-        self.drive.carry_out(
-            at,
-            Request { op: if write { IoOp::Write } else { IoOp::Read }, offset: place, len },
-        )
+        self.drive
+            .carry_out(at, Request::new(if write { IoOp::Write } else { IoOp::Read }, place, len))
     }
 
     /// Writes the disk's cache to the medium. Returns when that is done.
     pub fn finish(&mut self, at: Ns) -> Ns {
-        let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
+        let flush = Request::FLUSH;
         if self.wrote { self.drive.carry_out(at, flush) } else { at }
     }
 

@@ -96,7 +96,7 @@ fn on_stripe<D: Device, E: Display>(
     let mut host = InOrderHost::new(&mut stripe);
     for nth in 0..u64::from(REQUESTS) {
         let block = if is_random { random.below(blocks) } else { nth % blocks };
-        let request = Request { op, offset: Bytes(block * size), len: Bytes(size) };
+        let request = Request::new(op, Bytes(block * size), Bytes(size));
         host.submit(request, depth as usize);
     }
     host.drain();

@@ -17,7 +17,7 @@ use crate::trace::extents::{EXTENT, ExtentRanks, ExtentSet};
 use crate::trace::requests::Requests;
 use gordon_blockio::{Device, IoOp, PREFETCH_STAGES, Request, SECTOR, Usage};
 use gordon_sim::InOrderHost;
-use gordon_trace::BlockIo;
+use gordon_trace::{BlockFlags, BlockIo};
 use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -168,7 +168,7 @@ impl AddressMap {
         // A discard may extend beyond the extents of the trace; beyond the end of the device there
         // are no data.
         let len = (end - start).min(self.capacity.0.checked_sub(offset)?);
-        (len > 0).then_some(Request { op, offset: Bytes(offset), len: Bytes(len) })
+        (len > 0).then_some(Request::new(op, Bytes(offset), Bytes(len)))
     }
 
     /// The only simulated request for `io`, if there is one: a discard on moved extents is split
@@ -176,11 +176,12 @@ impl AddressMap {
     #[inline]
     fn single(&self, io: &BlockIo) -> Option<Request> {
         match io.op {
-            IoOp::Flush => Some(Request { op: io.op, offset: Bytes::ZERO, len: Bytes::ZERO }),
+            IoOp::Flush => Some(Request::FLUSH),
             IoOp::Discard if self.is_compact() => None,
             op => {
                 let (start, end) = range(io);
-                self.request(op, io.device, start, end)
+                let durable = op == IoOp::Write && io.flags.contains(BlockFlags::FUA);
+                Some(Request { durable, ..self.request(op, io.device, start, end)? })
             }
         }
     }

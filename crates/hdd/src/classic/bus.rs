@@ -161,7 +161,8 @@ impl ClassicDisk {
 
     /// Transfers the data of a command that has the bus, or completes it, or leaves the bus.
     pub(super) fn transfer(&mut self, key: usize) {
-        let Command { write, end, segment, sent, mark, on_medium, .. } = self.commands[key];
+        let Command { write, through, end, segment, sent, mark, on_medium, .. } =
+            self.commands[key];
         let Some(at) = segment else {
             // The drive never disconnects; the command waits for the arm.
             self.bus.held = true;
@@ -169,7 +170,7 @@ impl ClassicDisk {
         };
         let link = self.link;
         if write {
-            if sent == end && (on_medium || self.buffer.immediate_report) {
+            if sent == end && (on_medium || !through) {
                 return self.complete(key);
             }
             let to_write = sent - self.unwritten(at);
@@ -325,7 +326,7 @@ impl ClassicDisk {
 
     /// Continues after a completion was reported.
     pub(super) fn completed(&mut self, key: usize) -> Completion {
-        let Command { id, write, segment, hit, on_medium, .. } = self.commands[key];
+        let Command { id, write, through, segment, hit, on_medium, .. } = self.commands[key];
         self.commands[key].done = true;
         self.bus.current = None;
         self.outstanding -= 1;
@@ -333,7 +334,7 @@ impl ClassicDisk {
         // A command that the host sends now gets the bus before others in the drive.
         self.clock = self.now;
         self.send_commands();
-        let cached = if write { self.buffer.immediate_report } else { hit == Hit::Whole };
+        let cached = if write { !through } else { hit == Hit::Whole };
         let has_arm = self.access.is_some_and(|access| access.command == Some(key));
         if write {
             if on_medium && has_arm {

@@ -9,6 +9,8 @@ use gordon_units::Ns;
 pub(super) struct Command {
     pub id: u64,
     pub write: bool,
+    /// Whether a write is reported only when it is on the medium.
+    pub through: bool,
     pub start: u64,
     pub end: u64,
     /// Time when its overhead has passed, so the arm may start.

@@ -10,7 +10,7 @@ use super::buffer::{Hit, SegmentUse};
 use super::bus::BusStep;
 use super::command::Command;
 use super::queue::{ArmState, QueuedCommand};
-use gordon_blockio::Completion;
+use gordon_blockio::{Completion, IoOp, Request, SECTOR};
 use gordon_units::Ns;
 
 impl ClassicDisk {
@@ -85,8 +85,12 @@ impl ClassicDisk {
     }
 
     /// Accepts a command from the host.
-    pub(super) fn arrive(&mut self, id: u64, write: bool, start: u64, end: u64) {
-        let command = Command { id, write, start, end, sent: start, ..Command::default() };
+    pub(super) fn arrive(&mut self, id: u64, request: &Request) {
+        let start = request.offset.0 / SECTOR.0;
+        let end = start + request.len.0 / SECTOR.0;
+        let write = request.op == IoOp::Write;
+        let through = write && (request.durable || !self.buffer.immediate_report);
+        let command = Command { id, write, through, start, end, sent: start, ..Command::default() };
         let key = match self.free.pop() {
             Some(key) => {
                 self.commands[key] = command;

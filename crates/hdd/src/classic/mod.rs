@@ -256,10 +256,8 @@ impl ClassicDisk {
             IoOp::Discard => self.aside = aside(at, Cause::Buffer),
             IoOp::Flush => self.aside = aside(self.write_out().max(at), Cause::Medium),
             IoOp::Read | IoOp::Write => {
-                let start = request.offset.0 / SECTOR.0;
-                let end = start + request.len.0 / SECTOR.0;
                 self.outstanding += 1;
-                self.arrive(id, request.op == IoOp::Write, start, end);
+                self.arrive(id, &request);
             }
         }
     }

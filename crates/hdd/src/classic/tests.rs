@@ -97,7 +97,7 @@ fn tens_of_us(time: Ns) -> u64 {
 
 /// Response time in microseconds of a request submitted at `at`.
 fn response_time(drive: &mut ClassicDisk, at: u64, op: IoOp, start: u64, sectors: u64) -> u64 {
-    let request = Request { op, offset: SECTOR * start, len: SECTOR * sectors };
+    let request = Request::new(op, SECTOR * start, SECTOR * sectors);
     drive.submit(us(at), 1, request);
     let mut done = vec![];
     drive.step(&mut done);
@@ -178,6 +178,17 @@ fn writes_are_acknowledged_before_they_are_on_the_medium() {
 }
 
 #[test]
+fn a_durable_write_is_reported_when_it_is_on_the_medium() {
+    let mut drive = drive(&config());
+    let durable = Request { durable: true, ..Request::new(IoOp::Write, SECTOR * 40, SECTOR * 4) };
+    let mut done = vec![];
+    drive.submit(us(0), 1, durable);
+    drive.step(&mut done);
+    assert_eq!((tens_of_us(done[0].at), done[0].cause), (4000 + 400, Cause::Medium));
+    assert_eq!(response_time(&mut drive, 10_000, IoOp::Write, 40, 4), 200 + 40);
+}
+
+#[test]
 fn a_sector_that_comes_too_late_costs_a_revolution() {
     let mut slow = config();
     slow.buffer.immediate_report = false;
@@ -218,7 +229,7 @@ fn read_ahead_stops_at_its_configured_limit() {
 #[test]
 fn commands_wait_for_each_other_and_a_flush_for_the_medium() {
     let mut drive = drive(&config());
-    let at = |op, start, count| Request { op, offset: SECTOR * start, len: SECTOR * count };
+    let at = |op, start, count| Request::new(op, SECTOR * start, SECTOR * count);
     drive.submit(us(0), 1, at(IoOp::Write, 40, 4));
     drive.submit(us(0), 2, at(IoOp::Flush, 0, 0));
     drive.submit(us(0), 3, at(IoOp::Read, 40, 4));
@@ -266,8 +277,8 @@ fn the_host_selects_the_next_command_but_none_passes_a_flush() {
         let mut config = config();
         config.scheduler.policy = policy;
         let mut drive = drive(&config);
-        let at = |op, start| Request { op, offset: SECTOR * start, len: SECTOR };
-        let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
+        let at = |op, start| Request::new(op, SECTOR * start, SECTOR);
+        let flush = Request::FLUSH;
         let wanted = [at(IoOp::Read, 8000), at(IoOp::Read, 16_000), at(IoOp::Read, 9000), flush];
         for (id, request) in (0..).zip(wanted.into_iter().chain([at(IoOp::Read, 8200)])) {
             drive.submit(us(0), id, request);
@@ -315,7 +326,7 @@ fn completions(config: &ClassicConfig, requests: &[(u64, IoOp, u64, u64)]) -> Ve
         while drive.next_event().is_some_and(|next| next <= us(at)) {
             drive.step(&mut done);
         }
-        drive.submit(us(at), id, Request { op, offset: SECTOR * start, len: SECTOR * sectors });
+        drive.submit(us(at), id, Request::new(op, SECTOR * start, SECTOR * sectors));
     }
     drive.run_until(Ns::MAX, &mut done);
     while drive.next_event().is_some() {
@@ -489,7 +500,7 @@ fn the_spindle_falls_behind_as_its_angle_is_rounded_down() {
         let mut done = vec![];
         for id in 0..=1000 {
             let len = SECTOR * sectors;
-            drive.submit(us(20_000 * id), id, Request { op: IoOp::Read, offset: SECTOR * 32, len });
+            drive.submit(us(20_000 * id), id, Request::new(IoOp::Read, SECTOR * 32, len));
             drive.step(&mut done);
         }
         (done[1000].at - done[0].at - us(20_000 * 1000)).0

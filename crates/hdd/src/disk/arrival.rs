@@ -163,7 +163,7 @@ mod tests {
                 disk.step(&mut done);
             }
             let (offset, len) = (SECTOR * start, SECTOR * (end - start));
-            disk.submit(at, id as u64, Request { op: IoOp::Read, offset, len });
+            disk.submit(at, id as u64, Request::new(IoOp::Read, offset, len));
         }
         disk.run_until(Ns::MAX, &mut done);
         (done.iter().map(|one| one.at).collect(), disk.stats())

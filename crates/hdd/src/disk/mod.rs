@@ -21,7 +21,7 @@
 //! - **Writes** are acknowledged when they are in memory. They go to the medium when no read waits
 //!   and read-ahead is done; if memory is full or a flush is pending, they compete with the reads.
 //!   With `cache.write_through` they are acknowledged when they are on the medium, and always
-//!   compete with the reads.
+//!   compete with the reads; so are durable writes (FUA) of any disk.
 //! - **Usage.** `read` is the time that the mechanism spends on reads and read-ahead, including
 //!   positioning. `write` is that of destages. Both are counted when the operation ends.
 //!
@@ -72,7 +72,7 @@ use gordon_units::Divisor;
 use gordon_units::{Bytes, Ns};
 use reads::{ReadStream, WaitingRead};
 use std::collections::VecDeque;
-use writes::{PendingFua, WaitingWrite};
+use writes::{PendingFua, WaitingWrite, WriteAck};
 
 /// Counters of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -183,9 +183,8 @@ struct CacheLimits {
 pub(crate) enum LinkTransfer {
     /// The data of a read.
     Out { id: u64, cause: Cause },
-    /// A piece of a write. The last piece acknowledges the write: its number, cause and first
-    /// sector.
-    In { start: u64, end: u64, acknowledges: Option<(u64, Cause, u64)> },
+    /// A piece of a write. The last piece acknowledges the write.
+    In { start: u64, end: u64, acknowledges: Option<WriteAck> },
 }
 
 /// Current task of the mechanism.
@@ -305,6 +304,7 @@ impl Disk {
                     at: start,
                     end,
                     since: self.clock,
+                    through: self.limits.through || request.durable,
                 });
                 self.admit_writes();
             }

@@ -265,7 +265,7 @@ mod tests {
 
     /// Response time of a read of one sector on the first track.
     fn read(sleeper: &mut PowerManagedDisk<Disk>, at: u64, sector: u64) -> Ns {
-        let request = Request { op: IoOp::Read, offset: SECTOR * sector, len: SECTOR };
+        let request = Request::new(IoOp::Read, SECTOR * sector, SECTOR);
         sleeper.submit(Ns(at), 1, request);
         let mut done = vec![];
         sleeper.run_until(Ns::MAX, &mut done);
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn requests_during_a_wake_up_wait() {
         let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power()).unwrap();
-        let request = |start| Request { op: IoOp::Read, offset: SECTOR * start, len: SECTOR };
+        let request = |start| Request::new(IoOp::Read, SECTOR * start, SECTOR);
         // The disk is awake for its first request.
         let first = read(&mut sleeper, 2_000_000_000, 10);
         assert!(first < Ns(20_000_000), "{first}");

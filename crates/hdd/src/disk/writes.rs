@@ -13,6 +13,8 @@ const WRITE_CHUNK: u64 = 2048;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitingWrite {
     pub(crate) id: u64,
+    /// Whether it is acknowledged only when it is on the medium.
+    pub(crate) through: bool,
     pub(crate) start: u64,
     pub(crate) at: u64,
     pub(crate) end: u64,
@@ -26,6 +28,15 @@ pub(crate) struct PendingFua {
     id: u64,
     start: u64,
     end: u64,
+}
+
+/// How a write is acknowledged after its last piece has crossed the link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WriteAck {
+    /// At once.
+    InCache { id: u64, cause: Cause },
+    /// When all of it is on the medium.
+    OnMedium(PendingFua),
 }
 
 impl Disk {
@@ -50,7 +61,13 @@ impl Disk {
             write.at = end;
             // A write that did not fit at once waited for a destage.
             let cause = if write.since == self.clock { Cause::Buffer } else { Cause::Medium };
-            let acknowledges = (write.at == write.end).then_some((write.id, cause, write.start));
+            let WaitingWrite { id, through, start: first, .. } = *write;
+            let ack = if through {
+                WriteAck::OnMedium(PendingFua { id, start: first, end })
+            } else {
+                WriteAck::InCache { id, cause }
+            };
+            let acknowledges = (write.at == write.end).then_some(ack);
             if acknowledges.is_some() {
                 self.writes.pop_front();
             }
@@ -92,10 +109,8 @@ impl Disk {
                 self.inbound.1 -= 1;
                 self.dirty.add(start, end, self.clock, |lba| self.mechanics.aim(lba));
                 match acknowledges {
-                    Some((id, _, start)) if self.limits.through => {
-                        self.pending_fua.push(PendingFua { id, start, end });
-                    }
-                    Some((id, cause, _)) => self.complete(id, cause, completed),
+                    Some(WriteAck::OnMedium(write)) => self.pending_fua.push(write),
+                    Some(WriteAck::InCache { id, cause }) => self.complete(id, cause, completed),
                     None => {}
                 }
                 self.admit_writes();

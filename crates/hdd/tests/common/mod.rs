@@ -3,7 +3,7 @@
 
 use gordon_blockio::{Completion, Device, IoOp, Request, SECTOR};
 use gordon_hdd::{Disk, DiskConfig};
-use gordon_units::{Bytes, Ns};
+use gordon_units::Ns;
 use std::sync::LazyLock;
 
 pub const PRESET: &str = include_str!("../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
@@ -20,10 +20,10 @@ pub fn disk() -> Disk {
 }
 
 pub fn sectors(op: IoOp, start: u64, count: u64) -> Request {
-    Request { op, offset: SECTOR * start, len: SECTOR * count }
+    Request::new(op, SECTOR * start, SECTOR * count)
 }
 
-pub const FLUSH: Request = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
+pub const FLUSH: Request = Request::FLUSH;
 
 #[allow(unused_imports)] // not all test files use it
 pub use gordon_units::SplitMix64 as Random;

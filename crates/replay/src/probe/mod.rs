@@ -94,7 +94,7 @@ impl Prober {
 
     fn submit(&mut self, probe: &Probe) -> TimedProbe {
         let issued = self.now + probe.think;
-        let request = Request { op: probe.op, offset: probe.offset, len: probe.len };
+        let request = Request::new(probe.op, probe.offset, probe.len);
         let answered = self.disk.carry_out(issued, request);
         self.now = answered + self.delay();
         TimedProbe { issued, completed: self.now }

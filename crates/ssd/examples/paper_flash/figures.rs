@@ -188,7 +188,7 @@ pub fn array_rate(config: &SsdConfig, op: IoOp, requests: u64) -> f64 {
     if op == IoOp::Read {
         ssd.preload(Bytes(0), Bytes(requests * page));
     }
-    let request = |n: u64| Request { op, offset: Bytes(n % requests * page), len: Bytes(page) };
+    let request = |n: u64| Request::new(op, Bytes(n % requests * page), Bytes(page));
     let (mut sent, mut done, mut times) = (32, vec![], vec![]);
     (0..sent).for_each(|n| ssd.submit(Ns::ZERO, n, request(n)));
     while (times.len() as u64) < requests {

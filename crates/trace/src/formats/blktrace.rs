@@ -356,6 +356,7 @@ impl RequestSource for Blktrace {
             if op == IoOp::Flush {
                 (offset, len) = (0, 0);
             }
+            let preflush = op != IoOp::Flush && entry.action & FLUSH != 0;
             let durable = op == IoOp::Write && entry.action & FUA != 0;
             let issues = self.action == ISSUE;
             let step = match entry.action & 0xffff {
@@ -363,7 +364,7 @@ impl RequestSource for Blktrace {
                 COMPLETE if issues => DispatchStep::Failure,
                 _ => DispatchStep::Dispatch,
             };
-            let request = DispatchKey { device: entry.device, op, durable, offset, len };
+            let request = DispatchKey { device: entry.device, op, preflush, durable, offset, len };
             if let Err(bad) = self.requeues.take(step, entry.time, Some(request), collector) {
                 skip.bad(&stream.path, stream.place(), Format::Blktrace.name(), bad, collector)?;
             }

@@ -53,6 +53,8 @@ pub struct ReadCounts {
     pub other_statuses: u64,
     /// Requests that did not start and end on a sector, and were extended.
     pub extended: u64,
+    /// Flushes that the trace has as a flag of the request after them, returned as requests.
+    pub preflushes: u64,
     /// Requests that were given a later time ([`Order::Clamp`]).
     pub clamped: u64,
     /// Text keys of objects, which were hashed to 64 bits.
@@ -73,6 +75,7 @@ impl ReadCounts {
         note(self.skipped, "skipped", &format!("malformed, left out; the first: {first}"));
         note(self.empty, "empty", "of no bytes, left out");
         note(self.extended, "extended", "made longer, to whole sectors of 512 bytes");
+        note(self.preflushes, "preflushes", "flags of other requests, read as flushes before them");
         note(self.clamped, "clamped", "earlier than the one before, given its time");
         note(self.other_devices, "other_devices", "for other devices, left out");
         if !events {
@@ -103,6 +106,8 @@ pub(super) struct RawRequest {
     pub latency: Option<Ns>,
     pub gap: Option<Ns>,
     pub pid: Option<u32>,
+    /// Whether the device flushes its cache before the request.
+    pub preflush: bool,
     pub durable: bool,
 }
 
@@ -169,6 +174,9 @@ impl RequestCollector {
             self.counts.other_devices += 1;
             return Ok(());
         }
+        if raw.preflush {
+            self.flush_before(raw)?;
+        }
         if raw.len == 0 && raw.op != IoOp::Flush {
             self.counts.empty += 1;
             return Ok(());
@@ -197,6 +205,17 @@ impl RequestCollector {
             return self.sort(raw.time, io);
         }
         self.hand_out(raw.time, io)
+    }
+
+    /// Takes the flush that precedes a request as a request of its own.
+    #[cold]
+    fn flush_before(&mut self, raw: RawRequest) -> Result<(), EntryError> {
+        self.counts.preflushes += 1;
+        let (op, offset, len) = (IoOp::Flush, 0, 0);
+        let (latency, gap) = (None, None);
+        let flush =
+            RawRequest { op, offset, len, latency, gap, preflush: false, durable: false, ..raw };
+        self.take(flush)
     }
 
     /// Counts an entry that moves no data.

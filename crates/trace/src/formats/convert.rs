@@ -309,6 +309,8 @@ struct ConversionTally {
     has_finer_times: bool,
     has_gaps: bool,
     has_processes: bool,
+    /// Number of durable writes (FUA).
+    durable: u64,
 }
 
 impl ConversionTally {
@@ -323,6 +325,7 @@ impl ConversionTally {
         self.has_unknown_latency |= io.latency.is_none();
         self.has_gaps |= io.gap.is_some();
         self.has_processes |= io.pid.is_some();
+        self.durable += u64::from(io.durable);
     }
 
     fn conversion(self, reader: &RequestReader, to: Format) -> ConversionReport {
@@ -340,10 +343,14 @@ impl ConversionTally {
         if self.has_latencies && !to.has_latency() {
             warnings.push(format!("the measured latencies are lost: {to} has none"));
         }
+        if self.durable > 0 && to != Format::Gordon {
+            let count = self.durable;
+            warnings.push(format!("{count} durable writes (FUA) become writes: {to} has no flag"));
+        }
         if self.has_processes
             || matches!(from, Format::Blkparse | Format::Blktrace | Format::Ftrace)
         {
-            let what = "the numbers of the processes and the flags of the requests are lost";
+            let what = "the numbers of the processes and the other flags of the requests are lost";
             warnings.push(format!("{what}: a conversion keeps none"));
         }
         if self.has_unknown_latency && to == Format::MSR {

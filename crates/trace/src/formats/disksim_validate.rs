@@ -61,6 +61,7 @@ impl LineFormat for DisksimValidate {
             latency,
             gap,
             pid: None,
+            preflush: false,
             durable: false,
         })?;
         self.clock = next;

@@ -103,6 +103,7 @@ impl LineFormat for Fio {
             latency: None,
             gap: None,
             pid: None,
+            preflush: false,
             durable: false,
         };
         collector.take(raw)

@@ -13,7 +13,7 @@ use super::entry_error::EntryError;
 use super::fields::{BLANK, Fields};
 use super::options::RequestEvent;
 use super::requeue::{DispatchKey, DispatchStep, RequeueTracker};
-use super::rwbs::{device, is_durable, letters, of_len, op};
+use super::rwbs::{device, is_durable, is_preflush, letters, of_len, op};
 use super::source::LineFormat;
 use gordon_units::Ns;
 
@@ -141,7 +141,8 @@ impl LineFormat for Ftrace {
         let request = match op(rwbs) {
             Some(op) => range(&mut f, name)?.map(|(offset, len)| {
                 let op = of_len(op, rwbs, len);
-                DispatchKey { device, op, durable: is_durable(op, rwbs), offset, len }
+                let (preflush, durable) = (is_preflush(op, rwbs), is_durable(op, rwbs));
+                DispatchKey { device, op, preflush, durable, offset, len }
             }),
             None => None,
         };

@@ -62,6 +62,7 @@ impl RequestSource for GordonSource {
                 gap: None,
                 // Zero means unknown.
                 pid: (io.pid != 0).then_some(io.pid),
+                preflush: io.op != IoOp::Flush && io.flags.contains(BlockFlags::PREFLUSH),
                 durable: io.op == IoOp::Write && io.flags.contains(BlockFlags::FUA),
             };
             if let Err(bad) = collector.take(raw) {

@@ -100,6 +100,7 @@ fn take(
         latency,
         gap: None,
         pid: None,
+        preflush: false,
         durable: false,
     })
 }
@@ -216,6 +217,7 @@ impl FixedRecordFormat for OracleGeneral {
             latency: None,
             gap: None,
             pid: None,
+            preflush: false,
             durable: false,
         })
     }

@@ -16,6 +16,8 @@ use std::collections::hash_map::Entry;
 pub(super) struct DispatchKey {
     pub device: u32,
     pub op: IoOp,
+    /// Whether the device flushes its cache before the request.
+    pub preflush: bool,
     /// Whether a write is durable when it completes.
     pub durable: bool,
     pub offset: u64,
@@ -55,7 +57,7 @@ impl RequeueTracker {
         collector: &mut RequestCollector,
     ) -> Result<(), EntryError> {
         let first = request.filter(|request| self.is_first_dispatch(step, *request));
-        let Some(DispatchKey { device, op, durable, offset, len }) = first else {
+        let Some(DispatchKey { device, op, preflush, durable, offset, len }) = first else {
             collector.other();
             return Ok(());
         };
@@ -68,6 +70,7 @@ impl RequeueTracker {
             latency: None,
             gap: None,
             pid: None,
+            preflush,
             durable,
         };
         collector.take(raw)

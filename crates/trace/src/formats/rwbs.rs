@@ -52,6 +52,12 @@ pub(super) fn of_len(op: IoOp, rwbs: &[u8], len: u64) -> IoOp {
     if len == 0 && rwbs[0] == b'F' { IoOp::Flush } else { op }
 }
 
+/// Whether a flush precedes the request: an `F` before the operation.
+#[inline]
+pub(super) fn is_preflush(op: IoOp, rwbs: &[u8]) -> bool {
+    op != IoOp::Flush && rwbs.first() == Some(&b'F')
+}
+
 /// Whether a write is to be durable when it completes: an `F` after the operation.
 #[inline]
 pub(super) fn is_durable(op: IoOp, rwbs: &[u8]) -> bool {

@@ -65,7 +65,8 @@ pub fn io(i: u64, process: u32) -> BlockIo {
         sector: i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30,
         sectors: if op == IoOp::Flush { 0 } else { 8 },
         op,
-        flags: BlockFlags((i % 32) as u8),
+        // Without PREFLUSH, which readers return as a request of its own.
+        flags: BlockFlags((i % 16) as u8),
         pid: i as u32,
         process,
         latency: (!i.is_multiple_of(5)).then_some(Ns(i)),

@@ -47,7 +47,7 @@ fn garbage_in_blkparse_is_malformed() {
     for other in ["Q", "UT", "m", "A"] {
         let case = case(line(other, "R") + &line("D", "N") + &line("D", "FWFSM"));
         let (ios, counts) = with(&case.path, &ReadOptions::default());
-        assert_eq!((ios.len(), counts.other_kinds), (1, 2), "{other}");
+        assert_eq!((ios.len(), counts.preflushes, counts.other_kinds), (2, 1, 2), "{other}");
     }
     for (action, rwbs, field) in [("Y", "R", "action"), ("DD", "R", "action"), ("D", "R7", "rwbs")]
     {
@@ -125,6 +125,8 @@ fn a_flush_without_data_has_no_address() {
     let expected = [
         (0, Write, dm, 2048 * 512, 4096),
         (300_000, Flush, dm, 0, 0),
+        // The flag of the write is a flush of its own.
+        (1_000_000, Flush, dm, 0, 0),
         (1_000_000, Write, dm, 2056 * 512, 4096),
     ];
     reads(Format::Blkparse, text, &expected);

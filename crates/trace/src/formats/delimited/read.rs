@@ -4,6 +4,7 @@ use super::super::clf::hash_name;
 use super::super::collector::{RawRequest, RequestCollector};
 use super::super::entry_error::EntryError;
 use super::super::fields::{BAR, BLANK, COMMA, Fields, SEMICOLON, TAB};
+use super::super::rwbs;
 use super::super::source::LineFormat;
 use super::{ColumnRef, ColumnRole, DelimitedFormat, OpMeaning, Separator};
 use gordon_blockio::IoOp;
@@ -24,6 +25,8 @@ const MOST_REPEATS: u64 = 1 << 20;
 pub(in crate::formats) struct Row {
     pub time: u64,
     pub op: IoOp,
+    pub preflush: bool,
+    pub durable: bool,
     pub offset: u64,
     pub size: u64,
     pub key: u64,
@@ -40,6 +43,8 @@ impl Default for Row {
         Self {
             time: 0,
             op: IoOp::Read,
+            preflush: false,
+            durable: false,
             offset: 0,
             size: 0,
             key: 0,
@@ -55,7 +60,8 @@ impl Row {
     /// Passes the requests of the row to the collector.
     #[inline]
     pub fn hand_out(&self, collector: &mut RequestCollector) -> Result<(), EntryError> {
-        let Self { time, op, mut offset, size: mut len, device, latency, repeat, .. } = *self;
+        let Self { time, op, preflush, durable, device, latency, repeat, .. } = *self;
+        let Self { mut offset, size: mut len, .. } = *self;
         if op == IoOp::Flush {
             (offset, len) = (0, 0);
         }
@@ -69,7 +75,8 @@ impl Row {
                 latency,
                 gap: None,
                 pid: None,
-                durable: false,
+                preflush,
+                durable,
             })?;
         }
         Ok(())
@@ -429,7 +436,13 @@ impl DelimitedLines {
                         _ => self.description.meaning(word),
                     };
                     match meaning {
-                        Some(OpMeaning::Op(op)) => row.op = op,
+                        Some(OpMeaning::Op(op)) => {
+                            row.op = op;
+                            if word.len() > 1 && self.description.takes_rwbs {
+                                row.preflush = rwbs::is_preflush(op, word);
+                                row.durable = rwbs::is_durable(op, word);
+                            }
+                        }
                         // Such a row may lack the following columns.
                         Some(OpMeaning::Other) => return Ok(false),
                         None => return Err(unknown_op(&self.description, word)),
