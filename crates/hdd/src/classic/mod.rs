@@ -28,6 +28,7 @@ mod config;
 mod control;
 mod media;
 mod queue;
+mod spindle;
 #[cfg(test)]
 mod tests;
 
