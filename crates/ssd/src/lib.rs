@@ -20,6 +20,7 @@ mod bits;
 mod config;
 mod controller;
 mod die_groups;
+mod error;
 mod link;
 mod spare;
 mod startup;
@@ -27,13 +28,13 @@ mod stats;
 mod timing;
 
 pub use config::{
-    EnduranceConfig, FtlConfig, GeometryConfig, HostLink, Power, ShapeConfig, SsdConfig, SsdError,
-    SuperPage,
+    EnduranceConfig, FtlConfig, GeometryConfig, HostLink, Power, ShapeConfig, SsdConfig, SuperPage,
 };
 pub use die_groups::{
     CommandDone, CommandKind, CommandStats, DieGroupStats, DieGroups, FlashCommand,
     MAX_READ_BYPASSES, MAX_SUSPENSIONS,
 };
+pub use error::SsdError;
 pub use gordon_ftl::VictimPolicy;
 pub use spare::Spare;
 pub use stats::{Lifetime, SsdStats, Wear};
