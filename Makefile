@@ -1,5 +1,6 @@
 # make demo   trace a real job, find its best node; run a job on Spark; survey the paper's jobs
-# make test   every test; as root on Debian it installs the programs that they use
+# make setup  installs Spark, and as root on Debian the programs that tests use
+# make test   every test, after setup
 # make build  leaves .venv/bin/gordon
 # make lint   formatting and lints, all errors
 # make bench  speed and operation counts
@@ -28,7 +29,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark test build lint bench torture fuzz miri golden guide reference machines figures \
+.PHONY: demo spark setup test build lint bench torture fuzz miri golden guide reference machines figures \
 	sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
@@ -56,8 +57,10 @@ spark: .venv/installed
 demo: build spark
 	$(VENV)/python demo/demo.py
 
-test: build spark
+setup: build spark
 	scripts/build/test_tools.sh
+
+test: setup
 	cargo test --workspace --locked
 	$(VENV)/python -m pytest tests/python
 
