@@ -455,8 +455,11 @@ def test_a_trace_larger_than_memory() -> None:
 def test_what_a_conversion_loses_is_reported_with_the_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "b").write_text("8,0 1 1 0.000000000 4162 D R 0 + 8 [fio]\n")
     ran = run("trace", "convert", "b", "c", "--to", "mqsim")
-    assert "\nwarning: b: the numbers of the processes and the flags" in ran.err, ran.err
+    assert "\nwarning: b: the numbers of the processes and the other flags" in ran.err, ran.err
     assert ran.err.count("warning:") == 1
+    (tmp_path / "d").write_text("8,0 1 1 0.000000000 4162 D WFS 0 + 8 [fio]\n")
+    ran = run("trace", "convert", "d", "e", "--to", "mqsim")
+    assert "\nwarning: d: 1 durable writes (FUA) become writes" in ran.err, ran.err
 
 
 @pytest.mark.parametrize("to", ["mqsim", "gordon"])
