@@ -3,9 +3,13 @@
 
 mod common;
 
-use common::machines::{APART, SPACE, answer, job, made, near, reading, second, survey, traced};
+use common::machines::{
+    APART, SPACE, answer, job, made, near, reading, second, survey, survey_of, traced,
+    without_reference,
+};
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::range::RangeSource;
+use gordon_cluster::space::catalogue::MachineCatalogue;
 use gordon_cluster::trace::charge::Charge;
 use gordon_trace::{ColumnKind, Columns, Sample};
 use gordon_units::{Bytes, Ns};
@@ -76,8 +80,10 @@ fn files_that_the_page_cache_never_wrote_may_be_written_by_another_storage() {
     // The storage of the traced machine.
     assert!(!job(&report, "wide").range_by_s.contains_key(&RangeSource::Memory));
     // What is known of the traced machine is its speed: its storage is another one.
-    let unknown =
-        JobSurvey { reference: None, reference_speed: Some(1.0), ..survey(vec![trace], &SPACE) };
+    let unknown = survey_of(
+        vec![trace],
+        MachineCatalogue { reference_speed: Some(1.0), ..without_reference(&SPACE) },
+    );
     assert!(job(&answer(&unknown), "wide").range_by_s.contains_key(&RangeSource::Memory));
 }
 
@@ -156,7 +162,7 @@ fn a_link_at_its_limit_is_shortened_by_a_faster_one() {
     // Far below its limit, the link is not what the job waited for.
     near(job(&answer(&survey(vec![trace.clone()], &SPACE)), "wide").time_s, 1.0);
     // Without a known link it may be.
-    let report = answer(&JobSurvey { reference: None, ..survey(vec![trace], &SPACE) });
+    let report = answer(&survey_of(vec![trace], without_reference(&SPACE)));
     let wide = job(&report, "wide");
     near(wide.time_s, 0.8 + 0.2 / 2.0);
     near(wide.range_by_s[&RangeSource::Waiting][0], 0.152 / 1.25);

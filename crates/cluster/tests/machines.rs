@@ -5,12 +5,13 @@ mod common;
 
 use common::MadeTrace;
 use common::machines::{
-    Machines, SPACE, answer, job, machines, made, named, near, reading, refusal, second, survey,
-    traced, verdict, write,
+    Machines, SPACE, answer, catalogue, job, machines, made, named, near, reading, refusal, second,
+    survey, survey_of, traced, verdict, without_reference, write,
 };
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::range::RangeSource;
 use gordon_cluster::model::job::report::VerdictBy;
+use gordon_cluster::space::catalogue::MachineCatalogue;
 use gordon_cluster::survey::ReportOf;
 use gordon_trace::{
     ColumnKind, Columns, CommandReads, DeviceSummary, DiskInfo, DiskSample, MachineInfo, Sample,
@@ -283,7 +284,7 @@ fn traces_of_machines_with_other_speeds_are_scaled_each_by_its_own() {
     let space = SPACE
         .replacen("core_speed = 2.0", "core_speed = 2.0\nmodels = [\"Slow\"]", 1)
         .replacen("core_speed = 4.0", "core_speed = 4.0\nmodels = [\"Fast\"]", 1);
-    let report = answer(&JobSurvey { reference: None, ..survey(traces, &space) });
+    let report = answer(&survey_of(traces, without_reference(&space)));
     // A third of the work is that of the slow machine, and all of it divides among two machines. If
     // each does what one of the traced ones did, the work of the fast machine takes longest.
     near(job(&report, "traced").time_s, 1.5);
@@ -318,13 +319,13 @@ fn the_verdict_is_the_cheapest_that_is_nearly_the_fastest() {
 #[test]
 fn without_a_reference_the_speed_is_assumed_unless_a_machine_names_the_processor() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
-    let unknown = JobSurvey { reference: None, ..survey(vec![trace.clone()], &SPACE) };
+    let unknown = survey_of(vec![trace.clone()], without_reference(&SPACE));
     let report = answer(&unknown);
     assert!(report.extras.reference.is_assumed);
     near(job(&report, "traced").time_s, 0.5);
     assert!(report.warnings.iter().any(|w| w.contains("--reference")), "{:?}", report.warnings);
     let space = SPACE.replace("core_speed = 4.0", "core_speed = 4.0\nmodels = [\"Test\"]");
-    let report = answer(&JobSurvey { reference: None, ..survey(vec![trace], &space) });
+    let report = answer(&survey_of(vec![trace], without_reference(&space)));
     assert_eq!(report.extras.reference.machine.as_deref(), Some("fast"));
     near(job(&report, "traced").time_s, 2.0);
     assert!(report.warnings.iter().all(|w| !w.contains("--reference")), "{:?}", report.warnings);
@@ -340,10 +341,7 @@ fn a_processor_of_several_machines_is_that_with_the_cores_and_memory_of_the_trac
         let mut trace = made(&samples, &[]);
         trace.machine = MachineInfo { cores, memory, threads_per_core, ..trace.machine };
         let trace = trace.write(&folder.path().join(name));
-        answer(&JobSurvey { reference: None, ..survey(vec![trace], space) })
-            .extras
-            .reference
-            .machine
+        answer(&survey_of(vec![trace], without_reference(space))).extras.reference.machine
     };
     let gib = |count: u64| Bytes(count << 30);
     let is = |id: &str| Some(id.to_owned());
@@ -366,7 +364,7 @@ fn the_name_of_an_arm_core_names_no_machine() {
         let mut trace = made(&samples, &[]);
         trace.machine.cpu_model = name.into();
         let trace = trace.write(&folder.path().join(name));
-        let report = answer(&JobSurvey { reference: None, ..survey(vec![trace], &space) });
+        let report = answer(&survey_of(vec![trace], without_reference(&space)));
         assert!(report.extras.reference.is_assumed);
         assert!(report.warnings.iter().any(|w| w.contains(name) && w.contains("--reference")));
     }
@@ -378,7 +376,10 @@ fn a_reference_with_other_cores_than_the_trace_gets_a_warning() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
     let warned = |reference: &str| {
         let reference = Some(reference.into());
-        let report = answer(&JobSurvey { reference, ..survey(vec![trace.clone()], &SPACE) });
+        let report = answer(&survey_of(
+            vec![trace.clone()],
+            MachineCatalogue { reference, ..catalogue(&SPACE) },
+        ));
         report.warnings.iter().any(|w| w.contains("recorded on 4 cores"))
     };
     assert!(warned("wide") && !warned("traced"));
@@ -387,9 +388,9 @@ fn a_reference_with_other_cores_than_the_trace_gets_a_warning() {
 #[test]
 fn the_unit_of_speed_is_a_reference_even_if_it_is_not_in_the_space() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
-    let config = survey(vec![trace], &SPACE);
     let unit = Some("elsewhere".to_owned());
-    let report = answer(&JobSurvey { reference: unit.clone(), unit, ..config });
+    let of_unit = MachineCatalogue { reference: unit.clone(), unit, ..catalogue(&SPACE) };
+    let report = answer(&survey_of(vec![trace], of_unit));
     near(job(&report, "traced").time_s, 0.5);
     assert!(!report.extras.reference.is_assumed);
 }
@@ -397,11 +398,12 @@ fn the_unit_of_speed_is_a_reference_even_if_it_is_not_in_the_space() {
 #[test]
 fn the_traced_machine_may_be_of_another_space_or_be_known_by_its_speed_alone() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
-    let config = || JobSurvey { reference: None, ..survey(vec![trace.clone()], &SPACE) };
+    let unknown = || without_reference(&SPACE);
+    let answered = |catalogue| answer(&survey_of(vec![trace.clone()], catalogue));
     let other = common::machines::machine("other", 4, 1.0, "16GiB", ("100MB", "1ms"), "10Gb");
     let other = machines(&other).pop().map(Box::new);
-    let by_machine = answer(&JobSurvey { reference_machine: other.clone(), ..config() });
-    let by_speed = answer(&JobSurvey { reference_speed: Some(1.0), ..config() });
+    let by_machine = answered(MachineCatalogue { reference_machine: other.clone(), ..unknown() });
+    let by_speed = answered(MachineCatalogue { reference_speed: Some(1.0), ..unknown() });
     assert_eq!(by_machine.extras.reference.machine.as_deref(), Some("other"));
     assert_eq!(by_speed.extras.reference.machine, None);
     for report in [by_machine, by_speed] {
@@ -412,10 +414,12 @@ fn the_traced_machine_may_be_of_another_space_or_be_known_by_its_speed_alone() {
         assert!(report.warnings.iter().all(|w| !w.contains("--reference")));
     }
     for speed in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refused = refusal(&JobSurvey { reference_speed: Some(speed), ..config() });
+        let wrong = MachineCatalogue { reference_speed: Some(speed), ..unknown() };
+        let refused = refusal(&survey_of(vec![trace.clone()], wrong));
         assert!(refused.contains("reference_speed"), "{refused}");
     }
-    let twice = JobSurvey { reference_machine: other, ..survey(vec![trace], &SPACE) };
+    let twice =
+        survey_of(vec![trace], MachineCatalogue { reference_machine: other, ..catalogue(&SPACE) });
     assert!(refusal(&twice).contains("given twice"));
 }
 
@@ -505,7 +509,10 @@ fn machines_with_invalid_values_are_refused() {
         let refused = refusal(&survey(vec![trace.clone()], &text));
         assert!(refused.contains(named), "{refused}");
     }
-    let refused = refusal(&JobSurvey { machines: vec![], ..survey(vec![trace], &SPACE) });
+    let refused = refusal(&survey_of(
+        vec![trace],
+        MachineCatalogue { machines: vec![], ..catalogue(&SPACE) },
+    ));
     assert!(refused.contains("machines"), "{refused}");
 }
 

@@ -4,11 +4,13 @@
 mod common;
 
 use common::machines::{
-    SPACE, answer, job, made, named, near, reading, refusal, second, survey, traced, write,
+    SPACE, answer, catalogue, job, made, named, near, reading, refusal, second, survey_of, traced,
+    write,
 };
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
 use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::space::catalogue::MachineCatalogue;
 use gordon_cluster::space::machine::{MachineStorage, StorageTable};
 use gordon_cluster::space::measured::{
     AccessPattern, MeasuredStorage, MeasuredStorages, StoragePoint,
@@ -37,7 +39,7 @@ fn measured_survey(trace: String, points: Vec<StoragePoint>, limits: &str) -> Jo
         SPACE.replacen(own, &format!("storage = {{ measured = \"d/ssd.json\"{limits} }}"), 1);
     let storage = MeasuredStorage::new("a test".into(), points);
     let measured = MeasuredStorages::from([("d/ssd.json".into(), storage)]);
-    JobSurvey { measured, ..survey(vec![trace], &text) }
+    survey_of(vec![trace], MachineCatalogue { measured, ..catalogue(&text) })
 }
 
 /// Size of the requests of `reading`, which take 0.5 s on the traced volume of 100 MB/s.
@@ -69,7 +71,7 @@ fn the_traced_machine_may_have_measured_storage() {
     let (_folder, trace) = traced(&[reading(0)]);
     let points = vec![point(AccessPattern::SequentialRead, MEGABYTE, 10e-3)];
     let mut config = measured_survey(trace, points, "");
-    config.reference = Some("storage".into());
+    config.catalogue.reference = Some("storage".into());
     let report = answer(&config);
     near(job(&report, "storage").time_s, 1.0);
     // The volume of `traced` also takes 0.5 s, at 100 MB/s.
@@ -84,13 +86,13 @@ fn the_latency_of_the_measured_storage_that_was_traced_has_the_depth_of_the_job(
     let four = StoragePoint { queue_depth: 4, seconds_per_request: 10e-3, ..alone };
     let more = StoragePoint { queue_depth: 32, seconds_per_request: 9e-3, ..alone };
     let mut config = measured_survey(trace, vec![more, alone, four], "");
-    config.reference = Some("storage".into());
+    config.catalogue.reference = Some("storage".into());
     let slow = StorageTable {
         bandwidth: Some(DataRate(1e9).into()),
         latency: Some(Ns::from_secs(0.1).into()),
         ..StorageTable::default()
     };
-    config.machines[0].storage = MachineStorage(slow).into();
+    config.catalogue.machines[0].storage = MachineStorage(slow).into();
     let report = answer(&config);
     near(job(&report, "storage").time_s, 1.0);
     near(job(&report, "traced").time_s, 0.5 + 50.0 * 0.1 / 4.0);
@@ -183,7 +185,7 @@ fn random_reads_of_a_block_log_take_as_long_as_their_replay() {
             let trace = trace.write(&folder.path().join("a"));
             let mut config = measured_survey(trace, points.clone(), "");
             let simulated = StorageTable { part: Some(part.into()), ..StorageTable::default() };
-            config.machines[0].storage = MachineStorage(simulated).into();
+            config.catalogue.machines[0].storage = MachineStorage(simulated).into();
             let report = answer(&config);
             let of = |id| job(&report, id).time_s - 0.1;
             let ratio = of("storage") / of("traced");

@@ -4,9 +4,11 @@
 mod common;
 
 use common::MadeTrace;
+use common::machines::{catalogue, survey_of};
 use gordon_cluster::ClusterError;
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::range::RangeSource;
+use gordon_cluster::space::catalogue::MachineCatalogue;
 use gordon_cluster::survey::run;
 use gordon_trace::{ColumnKind, Columns, MachineInfo, NodeScope, Sample, Scope, ScopePart};
 use gordon_units::{Ns, Progress};
@@ -32,7 +34,7 @@ network = "10Gb"
 
 fn survey(traces: &[String]) -> JobSurvey {
     let reference = Some("four".into());
-    JobSurvey { reference, ..common::machines::survey(traces.to_vec(), SPACE) }
+    survey_of(traces.to_vec(), MachineCatalogue { reference, ..catalogue(SPACE) })
 }
 
 /// Ten seconds of a machine with four cores, in which one busy thread had half of a core.

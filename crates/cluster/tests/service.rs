@@ -4,11 +4,11 @@
 mod common;
 
 use common::MadeTrace;
-use common::machines::{machine, machines, made, near, second, write};
+use common::machines::{catalogue, machine, made, near, second, without_reference, write};
 use gordon_cluster::ClusterError;
 use gordon_cluster::model::service::ServiceSurvey;
 use gordon_cluster::model::service::report::{ServiceReport, ServiceVerdictBy};
-use gordon_cluster::space::measured::MeasuredStorages;
+use gordon_cluster::space::catalogue::MachineCatalogue;
 use gordon_cluster::survey::{ReportOf, run};
 use gordon_cluster::trace::charge::Charge;
 use gordon_trace::{ColumnKind, Columns, DiskSample, InterfaceInfo, MachineInfo, Sample};
@@ -37,13 +37,7 @@ fn survey(traces: Vec<String>, text: &str, nodes: &[u32]) -> ServiceSurvey {
         nodes: nodes.to_vec(),
         headroom: 0.3,
         charge: Charge::Machine,
-        machines: machines(text),
-        reference: Some("traced".into()),
-        reference_machine: None,
-        reference_speed: None,
-        unit: None,
-        parts: common::parts(1.0),
-        measured: MeasuredStorages::new(),
+        catalogue: catalogue(text),
         rows: 1000,
         table: None,
     }
@@ -163,7 +157,10 @@ fn an_unknown_speed_is_a_range_of_half_to_twice() {
         priced(&machine("two", 2, 1.0, "16GiB", VOLUME, "10Gb"), 0.2),
     ]
     .concat();
-    let report = answer(&ServiceSurvey { reference: None, ..survey(vec![trace], &text, &[1]) });
+    let report = answer(&ServiceSurvey {
+        catalogue: without_reference(&text),
+        ..survey(vec![trace], &text, &[1])
+    });
     let four = design(&report, "1 x four");
     near(four.used.cpu.unwrap(), 0.25);
     near(four.range["cpu"][0].unwrap(), 0.125);
@@ -435,6 +432,7 @@ fn a_short_record_warns() {
 fn values_that_no_survey_can_have_are_refused() {
     let (_folder, trace) = traced(&load([1.0; 2]));
     let one = || survey(vec![trace.clone()], &space(), &[1]);
+    let of = |catalogue| ServiceSurvey { catalogue, ..one() };
     let refused = [
         ServiceSurvey { headroom: 1.0, ..one() },
         ServiceSurvey { headroom: -0.1, ..one() },
@@ -442,9 +440,9 @@ fn values_that_no_survey_can_have_are_refused() {
         ServiceSurvey { nodes: vec![], ..one() },
         ServiceSurvey { nodes: vec![0], ..one() },
         ServiceSurvey { traces: vec![], ..one() },
-        ServiceSurvey { machines: vec![], ..one() },
-        ServiceSurvey { reference: Some("nowhere".into()), ..one() },
-        ServiceSurvey { reference_speed: Some(1.0), ..one() },
+        of(MachineCatalogue { machines: vec![], ..catalogue(&space()) }),
+        of(MachineCatalogue { reference: Some("nowhere".into()), ..catalogue(&space()) }),
+        of(MachineCatalogue { reference_speed: Some(1.0), ..catalogue(&space()) }),
     ];
     for survey in refused {
         let found = run(&survey, &Progress::default());

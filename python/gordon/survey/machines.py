@@ -47,9 +47,8 @@ class OfMachines(Model):
 
     def explained(self, error: GordonError) -> GordonError:
         """With ids instead of places in the list of machines, which --set does not show."""
-        message = re.sub(
-            r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", error.args[0]
-        )
+        message = re.sub(r"\bcatalogue\.", "", error.args[0])
+        message = re.sub(r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", message)
         return GordonError(message, error.args[1], kind=error.kind)
 
     def storage_kind(self, row: Row) -> str | None:
@@ -114,9 +113,9 @@ class Machines(OfMachines):
                 "of an application of Spark. --space gordon-2009 surveys clusters of copies",
                 kind="bad-nodes",
             )
-        own = self.read(request, chosen)
+        catalogue = self.read(request, chosen)
         of_job = {"nodes": request.numbers or [of_traces], "deadline_s": request.deadline_s}
-        self.config = request.config() | of_job | own
+        self.config = request.config() | of_job | {"catalogue": catalogue}
 
     def check(self, raw: Row) -> None:
         if all(outcome(row)["time_s"] <= 0 for row in raw["designs"]):

@@ -30,13 +30,13 @@ class Service(OfMachines):
                 kind="bad-shift",
             )
         with spaces.blamed(request.space, request.set_values):
-            own = self.read(request, chosen)
+            catalogue = self.read(request, chosen)
         common = request.config()
         of_traces = len(request.inputs.paths)
         self.config = {key: common[key] for key in ("traces", "charge", "rows", "table")} | {
             "nodes": request.numbers or sorted({*NODES, of_traces}),
             "headroom": request.headroom,
-            **own,
+            "catalogue": catalogue,
         }
 
     def check(self, raw: Row) -> None:

@@ -32,7 +32,7 @@ class Tasks(OfMachines):
     def _prepare(self, request: Request, chosen: spaces.Space) -> None:
         own, others = _settings(request.set_values)
         inputs = request.inputs
-        machines = self.read(request.with_settings(others), chosen)
+        catalogue = self.read(request.with_settings(others), chosen)
         window = inputs.window
         self.config = {
             "event_log": inputs.log,
@@ -46,7 +46,7 @@ class Tasks(OfMachines):
             "rows": request.rows,
             "table": None if request.table is None else fspath(request.table),
             **own,
-            **machines,
+            "catalogue": catalogue,
         }
 
     def check(self, raw: Row) -> None:

@@ -1,6 +1,7 @@
 //! What is compared: grids of parts and lists of machines, with their cores, storage, network,
 //! power and price. All models take these from here.
 
+pub mod catalogue;
 pub mod choices;
 pub mod config;
 pub mod cores;

@@ -1,7 +1,6 @@
-//! The machine on which something was recorded: as it was given, or found by its processor.
+//! The machine on which something was recorded.
 
-use crate::error::ClusterError;
-use crate::space::machine::{Machine, check};
+use crate::space::machine::Machine;
 use gordon_trace::MachineInfo;
 use gordon_units::Bytes;
 
@@ -81,70 +80,4 @@ pub(crate) fn is_arm_core(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let core = name.strip_prefix("arm ").unwrap_or(&name);
     ["cortex-", "neoverse-"].iter().any(|family| core.starts_with(family))
-}
-
-/// The recorded machine, as a survey gives it.
-#[derive(Clone, Copy)]
-pub(crate) struct GivenReference<'a> {
-    /// Machines of the space.
-    pub(crate) machines: &'a [Machine],
-    /// Name of the machine: one of `machines`, or `unit`.
-    pub(crate) name: Option<&'a str>,
-    /// Name of the machine whose `core_speed` is 1.
-    pub(crate) unit: Option<&'a str>,
-    /// A description of its processor.
-    pub(crate) described: Option<&'a Machine>,
-    /// Its `core_speed`.
-    pub(crate) speed: Option<f64>,
-}
-
-impl<'a> GivenReference<'a> {
-    /// Checks that the machine exists and is given once.
-    ///
-    /// # Errors
-    /// Returns an error if it does not, or if a value is invalid.
-    pub(crate) fn check(&self) -> Result<(), ClusterError> {
-        let impossible =
-            |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
-        if let Some(name) = self.name
-            && self.unit != Some(name)
-            && self.machines.iter().all(|m| m.id != name)
-        {
-            return impossible("reference", format!("no machine of the space is `{name}`"));
-        }
-        let given = [self.name.is_some(), self.described.is_some(), self.speed.is_some()];
-        if given.into_iter().filter(|is_given| *is_given).count() > 1 {
-            return impossible("reference", "the traced machine is given twice".into());
-        }
-        if let Some(machine) = self.described {
-            check(std::slice::from_ref(machine))?;
-        }
-        match self.speed {
-            Some(speed) if !(speed.is_finite() && speed > 0.0) => {
-                impossible("reference_speed", format!("{speed} is not above zero"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The machine; `None` if none is given.
-    pub(crate) fn find(&self) -> Option<TraceReference<'a>> {
-        if let Some(name) = self.name {
-            return Some(match self.machines.iter().position(|m| m.id == name) {
-                Some(at) => {
-                    let machine = Some(at);
-                    TraceReference { machine, ..TraceReference::of(&self.machines[at]) }
-                }
-                None => {
-                    let name = Some(name);
-                    TraceReference { name, is_assumed: false, ..TraceReference::UNKNOWN }
-                }
-            });
-        }
-        if let Some(machine) = self.described {
-            return Some(TraceReference::of(machine));
-        }
-        let of = |speed| TraceReference { speed, is_assumed: false, ..TraceReference::UNKNOWN };
-        self.speed.map(of)
-    }
 }

@@ -4,6 +4,7 @@ use super::MadeTrace;
 use gordon_cluster::ClusterError;
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::report::{JobReport, MachineReport, Verdict};
+use gordon_cluster::space::catalogue::MachineCatalogue;
 use gordon_cluster::space::machine::Machine;
 use gordon_cluster::space::measured::MeasuredStorages;
 use gordon_cluster::survey::ReportOf;
@@ -62,12 +63,9 @@ pub fn machines(text: &str) -> Vec<Machine> {
     toml::from_str::<Machines>(text).unwrap_or_else(|e| panic!("{e}")).machines
 }
 
-pub fn survey(traces: Vec<String>, text: &str) -> JobSurvey {
-    JobSurvey {
-        nodes: Vec::new(),
-        deadline_s: None,
-        traces,
-        charge: Charge::Machine,
+/// Machines, with `traced` as the recorded one.
+pub fn catalogue(text: &str) -> MachineCatalogue {
+    MachineCatalogue {
         machines: machines(text),
         reference: Some("traced".into()),
         reference_machine: None,
@@ -75,6 +73,25 @@ pub fn survey(traces: Vec<String>, text: &str) -> JobSurvey {
         unit: None,
         parts: super::parts(1.0),
         measured: MeasuredStorages::new(),
+    }
+}
+
+/// Machines, if nothing says which one was recorded.
+pub fn without_reference(text: &str) -> MachineCatalogue {
+    MachineCatalogue { reference: None, ..catalogue(text) }
+}
+
+pub fn survey(traces: Vec<String>, text: &str) -> JobSurvey {
+    survey_of(traces, catalogue(text))
+}
+
+pub fn survey_of(traces: Vec<String>, catalogue: MachineCatalogue) -> JobSurvey {
+    JobSurvey {
+        nodes: Vec::new(),
+        deadline_s: None,
+        traces,
+        charge: Charge::Machine,
+        catalogue,
         rows: 1000,
         report_stages: Vec::new(),
         lags: Vec::new(),

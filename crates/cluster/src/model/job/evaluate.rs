@@ -77,7 +77,7 @@ impl<'a> JobModel<'a> {
             write_more: space.places.iter().zip(secs_per_byte(WRITES)).map(more).collect(),
             traces,
             same_cores: Vec::new(),
-            compared: Compared::of(&survey.machines),
+            compared: Compared::of(&survey.catalogue.machines),
         };
         let mut same_cores: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (number, design) in space.designs.iter().enumerate() {

@@ -3,42 +3,20 @@
 
 use super::JobSurvey;
 use crate::error::ClusterError;
-use crate::space::machine::Machine;
-use crate::space::measured::{MeasuredStorages, OpPatterns, READS, WRITES};
+use crate::space::catalogue::MachineCatalogue;
+use crate::space::measured::{OpPatterns, READS, WRITES};
 use crate::trace::job_stream::JobStream;
-use std::collections::BTreeSet;
 
 /// Reads and writes: the name, and their patterns.
 const OPS: [(&str, OpPatterns); 2] = [("reads", READS), ("writes", WRITES)];
 
-/// The files of the measured storages of the machines.
-pub(super) fn files(machines: &[Machine]) -> BTreeSet<&str> {
-    let storages = machines.iter().flat_map(|machine| machine.storage.iter());
-    storages.filter_map(|storage| storage.0.measured.as_deref()).collect()
-}
-
-/// Returns an error for a measured storage of a machine that is missing or has an invalid value.
-pub(crate) fn check(machines: &[Machine], measured: &MeasuredStorages) -> Result<(), ClusterError> {
-    for (path, storage) in measured {
-        storage.check(path)?;
-    }
-    match files(machines).into_iter().find(|path| !measured.contains_key(*path)) {
-        Some(path) => Err(ClusterError::Impossible {
-            what: format!("measured storage `{path}`"),
-            why: "the survey does not have its points".into(),
-        }),
-        None => Ok(()),
-    }
-}
-
 /// Returns an error for a trace with reads or writes that were not measured on a storage.
 pub(crate) fn check_ops(
-    machines: &[Machine],
-    measured: &MeasuredStorages,
+    catalogue: &MachineCatalogue,
     streams: &[JobStream],
 ) -> Result<(), ClusterError> {
-    for path in files(machines) {
-        let storage = &measured[path];
+    for path in catalogue.files() {
+        let storage = &catalogue.measured[path];
         for stream in streams {
             for ((name, of), is_used) in OPS.into_iter().zip(stream.ops()) {
                 if is_used && !storage.has(of.sequential) && !storage.has(of.random) {
@@ -61,8 +39,8 @@ pub(super) fn substitutes(
     streams: &[JobStream],
 ) -> Vec<(String, String, &'static str)> {
     let mut list = Vec::new();
-    for path in files(&survey.machines) {
-        let storage = &survey.measured[path];
+    for path in survey.catalogue.files() {
+        let storage = &survey.catalogue.measured[path];
         for (op, (name, of)) in OPS.into_iter().enumerate() {
             let mut add = |missing: String, used| list.push((path.to_owned(), missing, used));
             match (storage.has(of.sequential), storage.has(of.random)) {

@@ -37,11 +37,8 @@ mod traces;
 mod verdict;
 
 use crate::error::ClusterError;
-use crate::space::config::Parts;
-use crate::space::machine::{Machine, check};
+use crate::space::catalogue::MachineCatalogue;
 use crate::space::machines::{MOST_NODES, MachineSpace};
-use crate::space::measured::MeasuredStorages;
-use crate::space::reference::GivenReference;
 use crate::survey::{Settings, Survey};
 use crate::trace::charge::Charge;
 use crate::trace::job_stream::JobStream;
@@ -67,27 +64,8 @@ pub struct JobSurvey {
     /// Processor time that is simulated. Default: that of the command if the trace has it.
     #[serde(default)]
     pub charge: Charge,
-    /// Machines to compare.
-    pub machines: Vec<Machine>,
-    /// Name of the machine on which the traces were recorded: one of `machines`, or `unit`.
-    #[serde(default)]
-    pub reference: Option<String>,
-    /// The traced machine, if it is not one of `machines` and has the same unit of `core_speed`.
-    /// Only its processor is used. Not together with `reference`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference_machine: Option<Box<Machine>>,
-    /// The `core_speed` of the traced machine, if nothing else is known of it. Not together with
-    /// `reference` or `reference_machine`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference_speed: Option<f64>,
-    /// Name of the machine whose `core_speed` is 1.
-    #[serde(default)]
-    pub unit: Option<String>,
-    /// Catalogue of the storage parts.
-    pub parts: Parts,
-    /// Measured storages, by their file; those of the machines at least.
-    #[serde(default, skip_serializing_if = "MeasuredStorages::is_empty")]
-    pub measured: MeasuredStorages,
+    /// The machines to compare, and the recorded one.
+    pub catalogue: MachineCatalogue,
     /// Seconds within which the job has to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_s: Option<f64>,
@@ -137,7 +115,7 @@ impl Survey for JobSurvey {
         Settings {
             traces: &self.traces,
             nodes: self.traced(),
-            parts: &self.parts,
+            parts: &self.catalogue.parts,
             rows: self.rows,
             report_stages: &self.report_stages,
             lags: &self.lags,
@@ -148,11 +126,13 @@ impl Survey for JobSurvey {
     fn candidates(&self, _progress: &Progress) -> Result<MachineSpace<'_>, ClusterError> {
         check_survey(self)?;
         let space = match &self.numbers()[..] {
-            [nodes] if *nodes == self.traced() => MachineSpace::new(&self.machines, *nodes),
-            numbers => MachineSpace::clusters(&self.machines, numbers),
+            [nodes] if *nodes == self.traced() => {
+                MachineSpace::new(&self.catalogue.machines, *nodes)
+            }
+            numbers => MachineSpace::clusters(&self.catalogue.machines, numbers),
         };
         for place in &space.places {
-            storage_power(place.storage, &self.parts)?;
+            storage_power(place.storage, &self.catalogue.parts)?;
         }
         Ok(space)
     }
@@ -170,7 +150,7 @@ impl Survey for JobSurvey {
         _space: &MachineSpace<'_>,
         traces: &[JobStream],
     ) -> Result<(), ClusterError> {
-        measured::check_ops(&self.machines, &self.measured, traces)
+        measured::check_ops(&self.catalogue, traces)
     }
 
     fn prepare<'s, 'a: 's>(
@@ -187,9 +167,6 @@ impl Survey for JobSurvey {
 fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
     let impossible =
         |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
-    if survey.machines.is_empty() {
-        return impossible("machines", "the space has none".into());
-    }
     if survey.traces.is_empty() {
         return impossible("traces", "at least one is needed".into());
     }
@@ -208,18 +185,5 @@ fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
         return impossible("deadline_s", format!("{bad} is not above zero"));
     }
     stages::check_times(&survey.report_stages)?;
-    check(&survey.machines)?;
-    measured::check(&survey.machines, &survey.measured)?;
-    given_reference(survey).check()
-}
-
-/// The traced machine, as it was given.
-fn given_reference(survey: &JobSurvey) -> GivenReference<'_> {
-    GivenReference {
-        machines: &survey.machines,
-        name: survey.reference.as_deref(),
-        unit: survey.unit.as_deref(),
-        described: survey.reference_machine.as_deref(),
-        speed: survey.reference_speed,
-    }
+    survey.catalogue.check()
 }

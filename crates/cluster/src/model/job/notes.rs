@@ -1,7 +1,7 @@
 //! The notes of a report: what its traces lack, and what the models assume in its place.
 
 use super::JobSurvey;
-use super::measured::{files, substitutes};
+use super::measured::substitutes;
 use super::traces::JobTraces;
 use crate::model::job::demand::TAIL;
 use crate::space::machine::StorageTable;
@@ -51,8 +51,8 @@ pub(super) fn warnings(traces: &JobTraces<'_>, space: &MachineSpace<'_>) -> Vec<
     }
     for (stream, reference) in streams.iter().zip(references) {
         let path = stream.stream.path.display();
-        if survey.reference.is_some()
-            && let Some(machine) = reference.machine.map(|index| &survey.machines[index])
+        if survey.catalogue.reference.is_some()
+            && let Some(machine) = reference.machine.map(|index| &survey.catalogue.machines[index])
             && *machine.cores != stream.cores()
         {
             list.push(format!(
@@ -133,7 +133,12 @@ fn memory_notes(traces: &JobTraces<'_>, space: &MachineSpace<'_>) -> Vec<String>
 }
 
 fn storages(survey: &JobSurvey) -> impl Iterator<Item = &StorageTable> {
-    survey.machines.iter().flat_map(|machine| machine.storage.iter()).map(|storage| &storage.0)
+    survey
+        .catalogue
+        .machines
+        .iter()
+        .flat_map(|machine| machine.storage.iter())
+        .map(|storage| &storage.0)
 }
 
 fn stream_notes(survey: &JobSurvey, stream: &JobStream) -> Vec<String> {
@@ -179,7 +184,7 @@ fn stream_notes(survey: &JobSurvey, stream: &JobStream) -> Vec<String> {
 
 /// A warning if all traced cores were busy, and a machine has more.
 fn more_cores_note(survey: &JobSurvey, stream: &JobStream) -> Option<String> {
-    let most = survey.machines.iter().map(|machine| *machine.cores).max()?;
+    let most = survey.catalogue.machines.iter().map(|machine| *machine.cores).max()?;
     let share = stream.saturated_share();
     if most <= stream.cores() || share < MUCH_SATURATED {
         return None;
@@ -210,10 +215,10 @@ pub(super) fn assumptions(survey: &JobSurvey, streams: &[JobStream]) -> Vec<Assu
         "probability that the job could use k cores while all n traced cores were busy, which the \
          trace cannot show",
     );
-    let has_measured = !files(&survey.machines).is_empty();
+    let has_measured = !survey.catalogue.files().is_empty();
     let has_limits = storages(survey).any(|storage| storage.bandwidth.is_some());
     let are_logged = streams.iter().all(|stream| stream.stream.logged);
-    if (has_limits || has_measured) && !are_logged && survey.reference.is_none() {
+    if (has_limits || has_measured) && !are_logged && survey.catalogue.reference.is_none() {
         add(
             "storage.depth",
             format!("{DEFAULT_DEPTH}"),

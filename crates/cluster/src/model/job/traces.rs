@@ -1,12 +1,12 @@
 //! The traces of a survey of machines: the machines on which they were recorded, their times on the
 //! storages and networks of the space, and what they need of a machine.
 
+use super::JobSurvey;
 use super::load::JobLoad;
 use super::numbers::NodeNumbers;
 use super::place::{TraceLoad, TraceStorage};
 use super::pool::pooled;
 use super::report::ReferenceReport;
-use super::{JobSurvey, given_reference};
 use crate::error::ClusterError;
 use crate::space::config::Parts;
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};
@@ -75,7 +75,7 @@ impl<'a> JobTraces<'a> {
         StorageTimes {
             table,
             part: at.and_then(|at| self.part_times.get(at)),
-            measured: file.and_then(|file| self.survey.measured.get(file)),
+            measured: file.and_then(|file| self.survey.catalogue.measured.get(file)),
         }
     }
 
@@ -91,7 +91,7 @@ impl<'a> JobTraces<'a> {
             storage: self.storage(place.storage, at),
             reference,
             traced: reference.machine.map(|traced| {
-                let machine = &self.survey.machines[traced];
+                let machine = &self.survey.catalogue.machines[traced];
                 (self.storage(&machine.storage[0].0, at), machine.network[0].0)
             }),
         }
@@ -106,7 +106,7 @@ impl<'a> JobTraces<'a> {
     pub fn loads(&self, space: &MachineSpace<'_>) -> Result<Vec<JobLoad>, ClusterError> {
         let starts = self.starts.as_deref().unwrap_or_default();
         let load = |place: &Place<'_>, other| {
-            let storage = storage_power(place.storage, &self.survey.parts)?;
+            let storage = storage_power(place.storage, &self.survey.catalogue.parts)?;
             let nodes = (0..self.streams.len()).map(|stream| self.load(*place, stream).job());
             let traced = pooled(nodes.collect(), starts);
             Ok(JobLoad::new(traced, self.nodes(place.nodes), storage, other))
@@ -161,7 +161,9 @@ impl<'a> JobTraces<'a> {
     /// Whether a storage is that of all traced machines.
     pub fn has_storage(&self, table: &StorageTable) -> bool {
         let of = |reference: &TraceReference<'_>| {
-            reference.machine.is_some_and(|at| self.survey.machines[at].storage[0].0 == *table)
+            reference
+                .machine
+                .is_some_and(|at| self.survey.catalogue.machines[at].storage[0].0 == *table)
         };
         self.references.iter().all(of)
     }
@@ -216,7 +218,7 @@ fn times_of_parts(
 ) -> Result<Vec<MeasuredStorage>, ClusterError> {
     let fewest = numbers(streams, survey.numbers()[0]);
     let lacks_cache = |stream: &JobStream| {
-        let mut machines = survey.machines.iter();
+        let mut machines = survey.catalogue.machines.iter();
         stream.memory.unwritten > Bytes(0)
             || machines.any(|m| stream.memory.read_again(memory(m, fewest)) > Bytes(0))
     };
@@ -225,17 +227,17 @@ fn times_of_parts(
     if !streams.iter().any(is_needed) {
         return Ok(Vec::new());
     }
-    parts.par_iter().map(|part| part_times(&Storage::of(*part, &survey.parts)?)).collect()
+    parts.par_iter().map(|part| part_times(&Storage::of(*part, &survey.catalogue.parts)?)).collect()
 }
 
 /// The machine that was given; otherwise one whose processor the manifest names; otherwise an
 /// unknown machine of speed 1.
 fn reference_of<'a>(survey: &'a JobSurvey, stream: &JobStream) -> TraceReference<'a> {
-    if let Some(given) = given_reference(survey).find() {
+    if let Some(given) = survey.catalogue.given_reference() {
         return given;
     }
     let traced = &stream.stream.trace.manifest().machine;
-    let machine = same_processor(&survey.machines, traced, stream.cores());
+    let machine = same_processor(&survey.catalogue.machines, traced, stream.cores());
     machine.map_or(TraceReference::UNKNOWN, TraceReference::of)
 }
 

@@ -147,7 +147,8 @@ impl<'a> ServiceModel<'a> {
         };
         let power = |place: &Place<'a>| {
             let part = part_of(place.storage);
-            part.map(|(name, count)| StoragePower::new(name, count, &survey.parts)).transpose()
+            part.map(|(name, count)| StoragePower::new(name, count, &survey.catalogue.parts))
+                .transpose()
         };
         let most = u32::try_from(load.nodes).unwrap_or(u32::MAX);
         Ok(Self {
@@ -180,7 +181,7 @@ impl<'a> ServiceModel<'a> {
 
     /// Whether any machine has a price.
     pub(super) fn is_priced(&self) -> bool {
-        self.survey.machines.iter().any(|machine| machine.price_per_hour.is_some())
+        self.survey.catalogue.machines.iter().any(|machine| machine.price_per_hour.is_some())
     }
 
     /// Number of designs.

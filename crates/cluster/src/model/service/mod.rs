@@ -29,11 +29,8 @@ mod verdict;
 
 use crate::error::ClusterError;
 use crate::model::job::measured;
-use crate::space::config::Parts;
-use crate::space::machine::{Machine, check};
+use crate::space::catalogue::MachineCatalogue;
 use crate::space::machines::MachineSpace;
-use crate::space::measured::MeasuredStorages;
-use crate::space::reference::GivenReference;
 use crate::space::storage::Storage;
 use crate::survey::{Settings, Survey};
 use crate::trace::charge::Charge;
@@ -59,27 +56,8 @@ pub struct ServiceSurvey {
     /// Processor time that counts. Default: that of the command if the trace has it.
     #[serde(default)]
     pub charge: Charge,
-    /// Machines to compare.
-    pub machines: Vec<Machine>,
-    /// Name of the machine on which the traces were recorded: one of `machines`, or `unit`.
-    #[serde(default)]
-    pub reference: Option<String>,
-    /// The traced machine, if it is not one of `machines` and has the same unit of `core_speed`.
-    /// Only its processor is used. Not together with `reference`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference_machine: Option<Box<Machine>>,
-    /// The `core_speed` of the traced machine, if nothing else is known of it. Not together with
-    /// `reference` or `reference_machine`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference_speed: Option<f64>,
-    /// Name of the machine whose `core_speed` is 1.
-    #[serde(default)]
-    pub unit: Option<String>,
-    /// Catalogue of the storage parts.
-    pub parts: Parts,
-    /// Measured storages, by their file; those of the machines at least.
-    #[serde(default, skip_serializing_if = "MeasuredStorages::is_empty")]
-    pub measured: MeasuredStorages,
+    /// The machines to compare, and the recorded one.
+    pub catalogue: MachineCatalogue,
     /// Number of designs in the report, unless more are notable.
     pub rows: usize,
     /// Parquet file to write, with a row for each design. Default: none.
@@ -101,7 +79,7 @@ impl Survey for ServiceSurvey {
         Settings {
             traces: &self.traces,
             nodes: u32::try_from(self.traces.len()).unwrap_or(u32::MAX),
-            parts: &self.parts,
+            parts: &self.catalogue.parts,
             rows: self.rows,
             report_stages: &[],
             lags: &[],
@@ -111,9 +89,9 @@ impl Survey for ServiceSurvey {
 
     fn candidates(&self, _progress: &Progress) -> Result<MachineSpace<'_>, ClusterError> {
         check_survey(self)?;
-        let space = MachineSpace::new(&self.machines, 1);
+        let space = MachineSpace::new(&self.catalogue.machines, 1);
         for part in space.storage_parts() {
-            Storage::of(part, &self.parts)?;
+            Storage::of(part, &self.catalogue.parts)?;
         }
         Ok(space)
     }
@@ -132,7 +110,7 @@ impl Survey for ServiceSurvey {
         _space: &MachineSpace<'_>,
         traces: &[JobStream],
     ) -> Result<(), ClusterError> {
-        measured::check_ops(&self.machines, &self.measured, traces)
+        measured::check_ops(&self.catalogue, traces)
     }
 
     fn prepare<'s, 'a: 's>(
@@ -149,9 +127,6 @@ impl Survey for ServiceSurvey {
 fn check_survey(survey: &ServiceSurvey) -> Result<(), ClusterError> {
     let impossible =
         |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
-    if survey.machines.is_empty() {
-        return impossible("machines", "the space has none".into());
-    }
     if survey.traces.is_empty() {
         return impossible("traces", "at least one is needed".into());
     }
@@ -165,18 +140,5 @@ fn check_survey(survey: &ServiceSurvey) -> Result<(), ClusterError> {
         let why = format!("{} is not from 0 to below 1", survey.headroom);
         return impossible("headroom", why);
     }
-    check(&survey.machines)?;
-    measured::check(&survey.machines, &survey.measured)?;
-    given_reference(survey).check()
-}
-
-/// The recorded machine, as it was given.
-fn given_reference(survey: &ServiceSurvey) -> GivenReference<'_> {
-    GivenReference {
-        machines: &survey.machines,
-        name: survey.reference.as_deref(),
-        unit: survey.unit.as_deref(),
-        described: survey.reference_machine.as_deref(),
-        speed: survey.reference_speed,
-    }
+    survey.catalogue.check()
 }

@@ -74,7 +74,7 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
     for (_, name, result) in missing.into_iter().filter(|(is_there, ..)| !is_there) {
         list.push(format!("the record has no {name}: {result}"));
     }
-    let mut machines = model.survey.machines.iter();
+    let mut machines = model.survey.catalogue.machines.iter();
     let has_volumes = machines.any(|machine| machine.volume_price_per_gib_month.is_some());
     if !traces.are_logged() && has_volumes {
         list.push(

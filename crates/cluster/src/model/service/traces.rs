@@ -1,10 +1,10 @@
 //! The recorded nodes: the machines that they ran on, and their load.
 
+use super::ServiceSurvey;
 use super::disk::disk_use;
 use super::load::{NodeRecord, ServiceLoad};
 use super::resource::LoadUse;
 use super::sample::{Rates, Recorded, node_samples};
-use super::{ServiceSurvey, given_reference};
 use crate::error::ClusterError;
 use crate::model::job::report::ReferenceReport;
 use crate::space::machine::StorageTable;
@@ -49,7 +49,7 @@ impl<'a> ServiceTraces<'a> {
         // The page cache of a smaller machine causes reads, even if the record has none.
         let times: Vec<MeasuredStorage> = parts
             .par_iter()
-            .map(|part| part_times(&Storage::of(*part, &survey.parts)?))
+            .map(|part| part_times(&Storage::of(*part, &survey.catalogue.parts)?))
             .collect::<Result<_, _>>()?;
         let references: Vec<_> =
             streams.iter().map(|stream| reference_of(survey, stream)).collect();
@@ -103,7 +103,7 @@ impl<'a> ServiceTraces<'a> {
     pub fn memory(&self) -> Option<f64> {
         let of = |(stream, reference): (&JobStream, &TraceReference<'_>)| {
             let recorded = stream.stream.trace.manifest().machine.memory;
-            let known = reference.machine.map(|at| *self.survey.machines[at].memory);
+            let known = reference.machine.map(|at| *self.survey.catalogue.machines[at].memory);
             Some(recorded).filter(|bytes| *bytes > Bytes(0)).or(known)
         };
         let all: Option<Vec<Bytes>> = self.streams.iter().zip(&self.references).map(of).collect();
@@ -137,7 +137,7 @@ impl Storages<'_> {
     /// A node whose record starts `after` nanoseconds after that of the first one.
     #[allow(clippy::cast_precision_loss)]
     fn record(&self, stream: &JobStream, reference: &TraceReference<'_>, after: u64) -> NodeRecord {
-        let machine = reference.machine.map(|at| &self.survey.machines[at]);
+        let machine = reference.machine.map(|at| &self.survey.catalogue.machines[at]);
         let storage = machine.map(|machine| self.times(&machine.storage[0].0));
         let disk = |at: usize| {
             let (io, secs) = (&stream.io[at], stream.samples[at].span);
@@ -168,7 +168,7 @@ impl Storages<'_> {
         StorageTimes {
             table,
             part: at.and_then(|at| self.times.get(at)),
-            measured: file.and_then(|file| self.survey.measured.get(file)),
+            measured: file.and_then(|file| self.survey.catalogue.measured.get(file)),
         }
     }
 }
@@ -176,11 +176,11 @@ impl Storages<'_> {
 /// The machine that was given; otherwise one whose processor the manifest names; otherwise an
 /// unknown machine of speed 1.
 fn reference_of<'a>(survey: &'a ServiceSurvey, stream: &JobStream) -> TraceReference<'a> {
-    if let Some(given) = given_reference(survey).find() {
+    if let Some(given) = survey.catalogue.given_reference() {
         return given;
     }
     let recorded = &stream.stream.trace.manifest().machine;
-    let machine = same_processor(&survey.machines, recorded, stream.cores());
+    let machine = same_processor(&survey.catalogue.machines, recorded, stream.cores());
     machine.map_or(TraceReference::UNKNOWN, TraceReference::of)
 }
 

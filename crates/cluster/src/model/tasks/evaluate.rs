@@ -132,7 +132,7 @@ impl<'a> TasksModel<'a> {
         let parts = space.machines.storage_parts();
         let times: Vec<MeasuredStorage> = parts
             .par_iter()
-            .map(|part| part_times(&Storage::of(*part, &survey.parts)?))
+            .map(|part| part_times(&Storage::of(*part, &survey.catalogue.parts)?))
             .collect::<Result<_, _>>()?;
         let bandwidths = |table: &StorageTable| {
             let at = part_of(table).and_then(|part| parts.binary_search(&part).ok());
@@ -140,12 +140,12 @@ impl<'a> TasksModel<'a> {
             let times = StorageTimes {
                 table,
                 part: at.map(|at| &times[at]),
-                measured: file.and_then(|file| survey.measured.get(file)),
+                measured: file.and_then(|file| survey.catalogue.measured.get(file)),
             };
             [READS, WRITES].map(|op| times.bandwidth(op))
         };
         let reference = reference_of(survey, streams);
-        let machine = reference.machine.map(|at| &survey.machines[at]);
+        let machine = reference.machine.map(|at| &survey.catalogue.machines[at]);
         let of_machine = machine.and_then(|machine| {
             let [read, write] = bandwidths(&machine.storage[0].0);
             Some([read?, write?])
@@ -183,7 +183,7 @@ impl<'a> TasksModel<'a> {
             recomputed: sum(|demand| demand.recompute.work),
             moved: [sum(|demand| demand.moved[0]), sum(|demand| demand.moved[1])],
             shuffled: sum(|demand| demand.shuffled),
-            compared: Compared::of(&survey.machines),
+            compared: Compared::of(&survey.catalogue.machines),
             answers: (0..space.held.len() * space.nodes.len()).map(|_| OnceLock::new()).collect(),
             notable: OnceLock::new(),
             traced,

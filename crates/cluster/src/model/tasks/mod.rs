@@ -33,11 +33,8 @@ mod traced;
 pub mod warm_up;
 
 use crate::error::ClusterError;
-use crate::space::config::Parts;
-use crate::space::machine::{Machine, check};
+use crate::space::catalogue::MachineCatalogue;
 use crate::space::machines::{MOST_NODES, MachineDesign, MachineSpace};
-use crate::space::measured::MeasuredStorages;
-use crate::space::reference::GivenReference;
 use crate::survey::{Settings, Survey};
 use crate::trace::charge::Charge;
 use crate::trace::job_stream::JobStream;
@@ -74,26 +71,8 @@ pub struct TasksSurvey {
     /// Numbers of nodes to compare. Default: 12 numbers from 1 to 64, and the recorded number.
     #[serde(default)]
     pub nodes: Vec<u32>,
-    /// Machines to compare.
-    pub machines: Vec<Machine>,
-    /// Name of the machine that ran it: one of `machines`, or `unit`.
-    #[serde(default)]
-    pub reference: Option<String>,
-    /// That machine, if it is not one of `machines` and has the same unit of `core_speed`. Only its
-    /// processor is used. Not together with `reference`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference_machine: Option<Box<Machine>>,
-    /// The `core_speed` of that machine, if nothing else is known of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference_speed: Option<f64>,
-    /// Name of the machine whose `core_speed` is 1.
-    #[serde(default)]
-    pub unit: Option<String>,
-    /// Catalogue of the storage parts.
-    pub parts: Parts,
-    /// Measured storages, by their file; those of the machines at least.
-    #[serde(default, skip_serializing_if = "MeasuredStorages::is_empty")]
-    pub measured: MeasuredStorages,
+    /// The machines to compare, and the recorded one.
+    pub catalogue: MachineCatalogue,
     /// The executors. Default: as recorded.
     #[serde(default)]
     pub executor: ExecutorSettings,
@@ -176,7 +155,7 @@ impl Survey for TasksSurvey {
         Settings {
             traces: &self.traces,
             nodes: self.nodes.first().copied().unwrap_or(1),
-            parts: &self.parts,
+            parts: &self.catalogue.parts,
             rows: self.rows,
             report_stages: &[],
             lags: &self.lags,
@@ -205,7 +184,7 @@ impl Survey for TasksSurvey {
         };
         nodes.sort_unstable();
         nodes.dedup();
-        let machines = MachineSpace::new(&self.machines, 1);
+        let machines = MachineSpace::new(&self.catalogue.machines, 1);
         let (mut held, mut refused) = (Vec::new(), Vec::new());
         for (at, design) in machines.designs.iter().enumerate() {
             match executor_of(self, &application, design) {
@@ -241,24 +220,10 @@ impl Survey for TasksSurvey {
     }
 }
 
-/// The machine that ran the application, as it was given.
-fn given_reference(survey: &TasksSurvey) -> GivenReference<'_> {
-    GivenReference {
-        machines: &survey.machines,
-        name: survey.reference.as_deref(),
-        unit: survey.unit.as_deref(),
-        described: survey.reference_machine.as_deref(),
-        speed: survey.reference_speed,
-    }
-}
-
 /// Checks all values that need no log.
 fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
     let impossible =
         |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
-    if survey.machines.is_empty() {
-        return impossible("machines", "the space has none".into());
-    }
     if let Some(bad) = survey.nodes.iter().find(|nodes| !(1..=MOST_NODES).contains(nodes)) {
         return impossible("nodes", format!("{bad} is not 1 to {MOST_NODES}"));
     }
@@ -281,8 +246,7 @@ fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
             return impossible(key, format!("{value} is not above zero"));
         }
     }
-    check(&survey.machines)?;
-    given_reference(survey).check()
+    survey.catalogue.check()
 }
 
 /// The order of times, which are not negative, as integers.

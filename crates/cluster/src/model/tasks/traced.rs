@@ -1,11 +1,11 @@
 //! The nodes that ran an application: from the reference machine, from the log, and from the traces
 //! of the nodes where there are some.
 
+use super::TasksSurvey;
 use super::application::Application;
 use super::demand::TracedNode;
 use super::place::speeds;
 use super::speeds::Speeds;
-use super::{TasksSurvey, given_reference};
 use crate::space::reference::{TraceReference, same_processor};
 use crate::trace::alignment::Lags;
 use crate::trace::job_stream::JobStream;
@@ -20,9 +20,9 @@ pub(super) fn reference_of<'a>(
 ) -> TraceReference<'a> {
     let of_stream = |stream: &JobStream| {
         let traced = &stream.stream.trace.manifest().machine;
-        same_processor(&survey.machines, traced, stream.cores()).map(TraceReference::of)
+        same_processor(&survey.catalogue.machines, traced, stream.cores()).map(TraceReference::of)
     };
-    let given = given_reference(survey).find();
+    let given = survey.catalogue.given_reference();
     given.or_else(|| of_stream(streams.first()?)).unwrap_or(TraceReference::UNKNOWN)
 }
 
@@ -37,7 +37,7 @@ pub(super) fn traced_node(
     let executors = &application.executors;
     let slots = f64::from(executors.slots * executors.per_host);
     let quota = streams.first().map(|stream| f64::from(stream.cores()) * stream.core_share);
-    let machine = reference.machine.map(|at| &survey.machines[at]);
+    let machine = reference.machine.map(|at| &survey.catalogue.machines[at]);
     let cores = quota.or(machine.map(|machine| f64::from(*machine.cores))).unwrap_or(slots);
     let speeds = match machine {
         Some(machine) => speeds(machine, cores, true),
