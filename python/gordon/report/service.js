@@ -10,12 +10,15 @@
     ["network, MB/s", "network_bytes_per_s", "network", 1e6, load.network !== null],
   ];
 
+  const [unit, secondsOf] = [["days", 86400], ["hours", 3600], ["minutes", 60], ["seconds", 1]]
+    .find(([, secs]) => load.span_s >= 3 * secs) ?? ["seconds", 1];
+
   function draw() {
-    const hours = load.series.start_s.map((secs) => secs / 3600);
+    const since = load.series.start_s.map((secs) => secs / secondsOf);
     const panels = PANELS.filter((panel) => panel[4]);
     const axes = {};
     const traces = [];
-    panels.forEach(([title, key, tone, unit], at) => {
+    panels.forEach(([title, key, tone, scale], at) => {
       const axis = at ? "y" + (at + 1) : "y";
       const height = 1 / panels.length;
       axes[at ? "yaxis" + (at + 1) : "yaxis"] = {
@@ -23,7 +26,7 @@
         gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true,
       };
       const line = (of, dash, name) => traces.push({
-        x: hours, y: load.series[of].map((value) => value / unit), yaxis: axis, name, mode: "lines",
+        x: since, y: load.series[of].map((value) => value / scale), yaxis: axis, name, mode: "lines",
         line: { color: colour(tone), width: 1.5, dash }, hovertemplate: name + " %{y:.3~g}<extra></extra>",
       });
       line(key, "solid", title);
@@ -31,7 +34,7 @@
     });
     el("plot-load").style.height = 120 + 120 * panels.length + "px";
     Plotly.react("plot-load", traces, layout({
-      ...axes, xaxis: { title: { text: "hours since the start" }, anchor: panels.length > 1 ? "y" + panels.length : "y" },
+      ...axes, xaxis: { title: { text: unit + " since the start" }, anchor: panels.length > 1 ? "y" + panels.length : "y" },
       showlegend: false, hovermode: "x unified",
     }), config);
   }

@@ -6,6 +6,7 @@ One HTML file that works offline, like the other reports. The same result gives 
 from typing import Any
 
 from gordon import notices
+from gordon.human import duration
 from gordon.report import page
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines_page import capacity, money
@@ -36,7 +37,8 @@ def render(result: Row) -> str:
     return page.render(
         "service",
         result,
-        FILTERS | {"money": money, "capacity": capacity, "keeps_up": keeps_up},
+        FILTERS
+        | {"money": money, "capacity": capacity, "keeps_up": keeps_up, "duration": duration},
         libraries=LIBRARIES,
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
@@ -48,7 +50,6 @@ def render(result: Row) -> str:
         resources=RESOURCES,
         priced=shown["price_per_month"],
         metered=shown["power_w"],
-        hours=result["load"]["span_s"] / 3600,
         columns=_columns(result, shown),
         parts=page.grouped(_used(result["parameters"], notable)),
     )
