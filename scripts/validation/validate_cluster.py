@@ -336,6 +336,18 @@ def table(
     return rows
 
 
+def _measured(results: Json) -> str:
+    """How much was measured."""
+    numbers = [len(one["runs"]) for of_job in results["jobs"].values() for one in of_job.values()]
+    measured = [number for number in numbers if number > 0]
+    least, most = counted(min(measured), "time"), counted(max(measured), "time")
+    repeats = least if least == most else f"{least} to {most}"
+    return (
+        f"{len(measured)} of the {counted(len(numbers), 'pair')} of a job and a configuration were"
+        f" measured, {repeats} each, in mixed order."
+    )
+
+
 def page(results: Json) -> str:
     """The page of results."""
     jobs = ", ".join(f"{job} ({size})" for job, size in results["sizes"].items())
@@ -347,9 +359,9 @@ def page(results: Json) -> str:
         " configuration, the others were predicted: by the `tasks` model from the run and from its"
         " event log alone, and by the `job` model from the traces of its nodes alone.",
         "",
-        f"Gordon {results['version']}, {counted(results['runs'], 'run')} of each configuration in"
-        f" mixed order; jobs: {jobs};"
-        f" configurations (nodes x cores, of 2 GiB): {'; '.join(results['clusters'])}.",
+        f"Gordon {results['version']}; jobs: {jobs};"
+        f" configurations (nodes x cores, of 2 GiB): {'; '.join(results['clusters'])}."
+        f" {_measured(results)}",
         "",
     ]
     for how, (title, model, baselines) in HOWS.items():
