@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime
+from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -16,6 +19,7 @@ import gordon.energy
 import gordon.flash
 import gordon.options
 import gordon.survey
+from gordon.cli import gordon as gordon_command
 from gordon.options import command, kinds
 from gordon.options.devices import Amplification
 from gordon.options.loads import Host
@@ -55,6 +59,40 @@ def test_every_option_has_a_kind_and_a_help(table: type[Any]) -> None:
         assert option.help.endswith("."), option
         hint = get_type_hints(table)[option.name]
         assert (option.kind is None) == (hint is bool), option
+
+
+def test_no_help_is_written_twice() -> None:
+    """A field that a table inherits is written once. The same option may have another default."""
+    written: Counter[tuple[str, str | None]] = Counter()
+    for table in tables():
+        own = inspect.get_annotations(table)
+        written.update(
+            (option.help, option.default) for option in options(table) if option.name in own
+        )
+    assert [help for help, count in written.items() if count > 1] == []
+
+
+def of_commands(command: click.Command, context: click.Context) -> Iterator[click.Option]:
+    """The options of a command and of the commands in it."""
+    yield from (one for one in command.params if isinstance(one, click.Option))
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from of_commands(inner, context)
+
+
+def test_every_option_of_a_command_is_of_a_table() -> None:
+    known = {option.help for table in tables() for option in options(table)}
+    shown = [
+        option
+        for option in of_commands(gordon_command, click.Context(gordon_command))
+        if not option.hidden and option.name != "version"
+    ]
+    assert len(shown) > 300
+    for option in shown:
+        assert option.help is not None
+        assert option.help.partition("  [default: ")[0] in known, option.opts
 
 
 @pytest.mark.parametrize(
@@ -101,7 +139,15 @@ def of(kind: kinds.Kind, text: str) -> Any:
         (kinds.COUNT, "3", 3),
         (kinds.Amount(1), "1.5k", 1500),
         (kinds.Amount(1), "1e8", 10**8),
+        (kinds.Number("X", 0.5), "0.5", 0.5),
+        (kinds.Whole(1, most=3), "3", 3),
         (kinds.Seconds(), "10min", 600.0),
+        (kinds.Seconds(), "10m", 600.0),
+        (kinds.Seconds(), "10ms", 0.01),
+        (kinds.Nanoseconds(), "1s", 10**9),
+        (kinds.Ratio(), "1/8", Fraction(1, 8)),
+        (kinds.Size(), "2GiB", "2GiB"),
+        (kinds.Day(), "2026-08-03", datetime(2026, 8, 3)),
         (kinds.Seconds(), "0", 0.0),
         (kinds.Words("W,W"), "a, b", ("a", "b")),
         (kinds.Wholes(), "1,32", (1, 32)),
@@ -122,7 +168,15 @@ def test_a_text_becomes_a_value(kind: kinds.Kind, text: str, value: Any) -> None
         (kinds.COUNT, "0", "not in the range"),
         (kinds.Amount(1), "0.5", "not a number from 1"),
         (kinds.Amount(1), "1e30", "not a number from 1"),
+        (kinds.Number("X", 0.5), "0.4", "not in the range"),
+        (kinds.Number("X", 0.5), "nan", "not a finite number"),
+        (kinds.Whole(1, most=3), "4", "not in the range"),
         (kinds.Seconds(), "soon", "soon"),
+        (kinds.Seconds(0.01), "0s", "less than 10ms"),
+        (kinds.Nanoseconds(), "soon", "soon"),
+        (kinds.Ratio(), "1/0", "not a fraction"),
+        (kinds.Ratio(), "0", "not above 0"),
+        (kinds.Size(), "much", "much"),
         (kinds.Wholes(), "1,x", "whole numbers from 1 on"),
         (kinds.Wholes(), "0", "whole numbers from 1 on"),
         (kinds.DeviceNumber(), "8,3,1", "not a device"),

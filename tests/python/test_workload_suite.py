@@ -51,7 +51,7 @@ def fake(job: str, out: Path, *, size: str, seed: int, **options: Any) -> dict[s
     if job == "ngram":
         raise GordonError("no", kind="fake")
     out.mkdir()
-    if options["memory"] == "1GiB":
+    if options.get("memory") == "1GiB":
         raise GordonError("its traces are kept", kind="kept")
     return {
         "job": {"id": job},

@@ -1,21 +1,28 @@
 """`gordon block create`, `serve`, `stat`, `check`, `export`, `wear`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gordon.cli import options
-from gordon.files import write_all
 from gordon.options import command, only_given
-from gordon.options.blocks import Addresses, Image, Serving, Timing, TimingValues
+from gordon.options.blocks import (
+    Addresses,
+    Following,
+    Image,
+    Repair,
+    Served,
+    Serving,
+    Timing,
+    TimingValues,
+    WearPlot,
+)
 from gordon.options.devices import Array, DiskDevice, FlashPreset
 
+if TYPE_CHECKING:
+    from gordon.cli.terminal import Output
+
 image = click.argument("image")
-socket = click.option(
-    "--socket",
-    metavar="PATH",
-    help="Socket of the served device, as given to `gordon block serve --socket`.",
-)
 
 
 @click.group(cls=options.InOrder)
@@ -40,14 +47,12 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     super_page.unit is set, so that a small write does not cost a whole super-page.
     """
     from gordon import block as blocks
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.block_view import created
 
     output.check(json_path, used=[image])
     made = blocks.create(image, **only_given(given))
-    if json_path is not None:
-        write_all({json_path: made})
-    created(terminal.messages() if json_path == "-" else terminal.data(), image, made)
+    output.finish(lambda console: created(console, image, made), [(json_path, made)])
 
 
 @block.command()
@@ -80,35 +85,25 @@ def serve(image: str, json_path: str | None, **given: Any) -> None:
     status = blocks.serve(
         image, ready=lambda where: ready(console, image, where), **only_given(given)
     )
-    if json_path is not None:
-        write_all({json_path: status})
-    stopped(console, status)
+    output.finish(lambda _: stopped(console, status), [(json_path, status)])
 
 
 @block.command()
-@socket
-@click.option(
-    "--url", metavar="URL", help="Address of a device served with --metrics: http://127.0.0.1:9100."
-)
-@click.option("--follow", is_flag=True, help="Print a line for each interval until interrupted.")
-@click.option(
-    "--interval",
-    type=click.FloatRange(0.01),
-    default=1.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Interval of --follow.",
-)
+@command.of(Served, Following)
 @options.json_out
 def stat(
-    socket: str | None, url: str | None, follow: bool, interval: float, json_path: str | None
+    socket: str | None,
+    url: str | None,
+    follow: bool,
+    interval: float | None,
+    json_path: str | None,
 ) -> None:
     """Show the statistics of a device that is being served.
 
     With --follow and --json: one line of JSON per interval.
     """
     from gordon import block as blocks
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.block_view import follow as following
     from gordon.cli.block_view import status as show
 
@@ -116,23 +111,15 @@ def stat(
     if (socket is None) == (url is None):
         raise click.UsageError("exactly one of --socket PATH and --url URL is needed")
     if follow:
-        following(lambda: blocks.stat(socket, url), interval, json_path)
+        following(lambda: blocks.stat(socket, url), interval or Following.interval, json_path)
         return
     found = blocks.stat(socket, url)
-    if json_path is not None:
-        write_all({json_path: found})
-    if json_path != "-":
-        show(terminal.data(), found)
+    output.finish(lambda console: show(console, found), [(json_path, found)], is_quiet=True)
 
 
 @block.command()
 @image
-@click.option(
-    "--repair",
-    is_flag=True,
-    help="Make a damaged image servable again, and list the data lost by this. Run `gordon block "
-    "export` first.",
-)
+@command.of(Repair)
 @options.json_out
 @click.pass_context
 def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -> None:
@@ -142,19 +129,20 @@ def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -
     is damaged.
     """
     from gordon import block as blocks
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.block_view import checked, repaired
 
     output.check(json_path, used=[image])
     made = blocks.repair(image) if repair else None
     report = blocks.check(image) if made is None else made["after"]
-    if json_path is not None:
-        given = report if made is None else report | {"repair": made}
-        write_all({json_path: given})
-    if json_path != "-":
+    result = report if made is None else report | {"repair": made}
+
+    def show(console: "Output") -> None:
         if made is not None:
-            repaired(terminal.data(), image, made)
-        checked(terminal.data(), image, report)
+            repaired(console, image, made)
+        checked(console, image, report)
+
+    output.finish(show, [(json_path, result)], is_quiet=True)
     ctx.exit(0 if report["clean"] else 1)
 
 
@@ -169,33 +157,31 @@ def export(image: str, out: str, json_path: str | None) -> None:
     lists the holes in the format of GNU ddrescue.
     """
     from gordon import block as blocks
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.block_view import exported
     from gordon.cli.progress import Part
 
     output.check(json_path, used=[image, out])
     with Part("export") as progress:
         made = blocks.export(image, out, progress.tick)
-    if json_path is not None:
-        write_all({json_path: made})
-    exported(terminal.messages() if json_path == "-" else terminal.data(), out, made)
+    output.finish(lambda console: exported(console, out, made), [(json_path, made)])
 
 
 @block.command()
 @image
-@click.option("--plot", metavar="FILE", help="Plot the distribution: .png, .svg or .pdf.")
+@command.of(WearPlot)
 @options.json_out
 def wear(image: str, plot: str | None, json_path: str | None) -> None:
     """Show how often the blocks of an image were erased."""
     from gordon import block as blocks
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.block_view import plot_wear, worn
 
     output.check(json_path, plot=plot, used=[image])
     report = blocks.wear(image)
-    if plot is not None:
-        plot_wear(plot, image, report)
-    if json_path is not None:
-        write_all({json_path: report})
-    if json_path != "-":
-        worn(terminal.data(), image, report)
+    output.finish(
+        lambda console: worn(console, image, report),
+        [(json_path, report)],
+        [(plot, lambda path: plot_wear(path, image, report))],
+        is_quiet=True,
+    )

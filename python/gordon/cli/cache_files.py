@@ -3,15 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import click
-
 from gordon.cli.terminal import Output
+from gordon.options import command
+from gordon.options.outputs import CacheTables
 
-parquet_out = click.option(
-    "--parquet",
-    metavar="DIR",
-    help="Write the tables (a row for each cache or size; lifetimes, erases) as Parquet.",
-)
+parquet_out = command.of(CacheTables)
 
 
 def finish(
@@ -26,7 +22,6 @@ def finish(
     from gordon import cache
     from gordon.cli import output
 
-    if parquet is not None:
-        cache.to_parquet(result, parquet)
     files = [(json_path, result), (report, lambda: cache.html(result))]
-    output.finish(lambda console: show(console, result), files, [parquet])
+    tables = [(parquet, lambda path: cache.to_parquet(result, path))]
+    output.finish(lambda console: show(console, result), files, tables)

@@ -1,25 +1,19 @@
 """`gordon cache generate`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gordon.cli import options
-from gordon.files import STDOUT, write_all
 from gordon.options import command, only_given
 from gordon.options.caches import WebLoad
+
+if TYPE_CHECKING:
+    from gordon.cli.terminal import Output
 
 
 @click.command()
 @click.argument("workload", type=click.Choice(["surge", "specweb99"]))
-@click.option(
-    "-o",
-    "--output",
-    "--out",
-    required=True,
-    metavar="FILE",
-    help="Trace to write, one Parquet file that must not exist.",
-)
 @command.of(WebLoad)
 @options.json_out
 def generate(workload: str, output: str, json_path: str | None, **given: Any) -> None:
@@ -35,17 +29,17 @@ def generate(workload: str, output: str, json_path: str | None, **given: Any) ->
     """
     from gordon.cache import web
     from gordon.cli import output as outputs
-    from gordon.cli import terminal
     from gordon.cli.progress import Progress
-    from gordon.human import duration, short
 
     outputs.check(json_path, files=[output])
     with Progress("generating") as progress:
         made = web.generate(workload, output, progress=progress.tick, **only_given(given))
-    if json_path is not None:
-        write_all({json_path: made})
-    silent = json_path == STDOUT
-    console = terminal.messages() if silent else terminal.data()
+    outputs.finish(lambda console: _show(console, workload, output, made), [(json_path, made)])
+
+
+def _show(console: "Output", workload: str, output: str, made: dict[str, Any]) -> None:
+    from gordon.human import duration, short
+
     directories = f" in {made['directories']:,} directories" if made["directories"] else ""
     console.text(
         f"{workload}, seed {made['config']['seed']}: {made['files']:,} files{directories}, "

@@ -9,7 +9,7 @@ from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
 from gordon.options import command, only_given
-from gordon.options.caches import CacheSweep, Curve, FlashCacheDesign, Warmup
+from gordon.options.caches import CacheSweep, Curve, ExactCurve, FlashCacheDesign, Warmup
 
 
 @click.command()
@@ -51,8 +51,7 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
 
 @click.command()
 @click.argument("trace")
-@click.option("--exact", is_flag=True, help="Count every object. This is the default.")
-@command.of(Curve)
+@command.of(ExactCurve, Curve)
 @of_trace
 @options.json_out
 @options.report_out

@@ -7,7 +7,8 @@ import click
 from gordon.cli import disk_fit, options
 from gordon.options import command
 from gordon.options.devices import Array, DiskDevice, DiskPreset, Responses
-from gordon.options.loads import PATTERNS, BenchLoad, Host, TraceLoad
+from gordon.options.loads import BenchLoad, Host, Pattern, PatternOrTrace, TraceLoad
+from gordon.options.outputs import DiskTables
 
 
 @click.group(cls=options.InOrder)
@@ -15,11 +16,7 @@ def disk() -> None:
     """Simulate a hard disk. Every value is modelled."""
 
 
-_parquet = click.option(
-    "--parquet",
-    metavar="DIR",
-    help="Write the tables (over time, latencies, depths) as Parquet.",
-)
+_parquet = command.of(DiskTables)
 
 
 @disk.command()
@@ -42,8 +39,7 @@ def replay(trace: str, **given: Any) -> None:
 
 
 @disk.command()
-@click.option("--pattern", required=True, type=click.Choice(PATTERNS), help="Access pattern.")
-@command.of(BenchLoad, without=["order"])
+@command.of(Pattern, BenchLoad, without=["order"])
 @command.of(DiskPreset, DiskDevice, Array)
 @command.of(Host, Responses, without=["queue_by"])
 @options.json_out
@@ -62,8 +58,7 @@ def bench(pattern: str, **given: Any) -> None:
 
 @disk.command()
 @click.argument("words", nargs=-1, required=True, metavar="[TRACE] DISK DISK...")
-@click.option("--pattern", type=click.Choice(PATTERNS), help="Access pattern, in place of a trace.")
-@command.of(BenchLoad, without=["order"])
+@command.of(PatternOrTrace, BenchLoad, without=["order"])
 @command.of(TraceLoad)
 @command.of(DiskDevice, Array, Host, without=["diskspecs", "requests_out"])
 @options.json_out

@@ -6,14 +6,11 @@ import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
-from gordon.options.devices import Probes
+from gordon.options.devices import DiskFit, Probes
 
 
 @click.command()
 @click.argument("target", required=False)
-@click.option(
-    "-o", "--out", "log", required=True, metavar="FILE", help="Log of the probes (Parquet)."
-)
 @command.of(Probes)
 def probe(target: str | None, log: str, **given: Any) -> None:
     """Measure a disk with timed requests, for `gordon disk fit`.
@@ -43,17 +40,9 @@ def probe(target: str | None, log: str, **given: Any) -> None:
 
 @click.command()
 @click.argument("log")
-@click.option("-o", "--out", metavar="FILE.toml", help="Disk file to write, for use with --preset.")
-@click.option(
-    "--like",
-    default="sata-7200-1tb",
-    show_default=True,
-    metavar="NAME|FILE",
-    help="Disk from which to take what probes cannot measure: queue and power.",
-)
-@click.option("--plot", metavar="FILE", help="Plot seek curve and zones: .png, .svg or .pdf.")
+@command.of(DiskFit)
 @options.json_out
-def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str | None) -> None:
+def fit(log: str, out: str | None, plot: str | None, json_path: str | None, **given: Any) -> None:
     """Derive a disk's parameters from the log of `gordon disk probe`.
 
     Prints the seek curve, revolution, zones, skews, heads, read cache and interface, and how
@@ -66,8 +55,7 @@ def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str |
 
     output.check(json_path, out, plot=plot, used=[log])
     with Progress("fitting") as progress:
-        fitted = fits.fit(log, like=like, progress=progress.about)
-    if plot is not None:
-        draw(plot, fitted)
+        fitted = fits.fit(log, progress=progress.about, **only_given(given))
     files = [(out, fitted.toml), (json_path, fitted.report)]
-    output.finish(lambda console: show(console, fitted), files, [plot])
+    plots = [(plot, lambda path: draw(path, fitted))]
+    output.finish(lambda console: show(console, fitted), files, plots)

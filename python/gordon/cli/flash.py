@@ -7,7 +7,8 @@ import click
 from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.devices import Amplification, Checkpoints, FlashDevice, FlashPreset
-from gordon.options.loads import PATTERNS, BenchLoad, Host, TraceLoad
+from gordon.options.loads import BenchLoad, Host, Pattern, PatternOrTrace, TraceLoad
+from gordon.options.outputs import FlashTables
 
 
 @click.group(cls=options.InOrder)
@@ -17,12 +18,15 @@ def flash() -> None:
     """
 
 
+_parquet = command.of(FlashTables)
+
+
 @flash.command()
 @click.argument("trace")
 @command.of(FlashPreset, FlashDevice, TraceLoad, Host, Checkpoints)
 @options.json_out
 @options.report_out
-@options.parquet_out
+@_parquet
 def replay(trace: str, **given: Any) -> None:
     """Replay a block trace.
 
@@ -38,12 +42,11 @@ def replay(trace: str, **given: Any) -> None:
 
 
 @flash.command()
-@click.option("--pattern", required=True, type=click.Choice(PATTERNS), help="Access pattern.")
-@command.of(BenchLoad, FlashPreset, FlashDevice)
+@command.of(Pattern, BenchLoad, FlashPreset, FlashDevice)
 @command.of(Host, Checkpoints, without=["queue_by"])
 @options.json_out
 @options.report_out
-@options.parquet_out
+@_parquet
 def bench(pattern: str, **given: Any) -> None:
     """Run a pattern, without a trace.
 
@@ -59,8 +62,7 @@ def bench(pattern: str, **given: Any) -> None:
 
 @flash.command()
 @click.argument("words", nargs=-1, required=True, metavar="[TRACE] DEVICE DEVICE...")
-@click.option("--pattern", type=click.Choice(PATTERNS), help="Access pattern, in place of a trace.")
-@command.of(BenchLoad, without=["order"])
+@command.of(PatternOrTrace, BenchLoad, without=["order"])
 @command.of(FlashDevice, TraceLoad)
 @command.of(Host, without=["requests_out"])
 @options.json_out

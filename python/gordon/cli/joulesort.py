@@ -15,11 +15,12 @@ from gordon.options.meters import (
     Rest,
     Root,
 )
+from gordon.options.outputs import PowerLog
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @command.of(Benchmark, Metering, Rest, BenchmarkFolder, OwnSort, BenchmarkFiles)
-@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples of power as CSV.")
+@command.of(PowerLog)
 @options.report_out
 @command.of(Root)
 @options.json_out

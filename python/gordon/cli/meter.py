@@ -7,12 +7,10 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.files import STDOUT, write_all
+from gordon.files import STDOUT
 from gordon.options import command, only_given
-from gordon.options.meters import MeteredRuns, Metering, Rest, Root
-
-_READ = command.of(Metering)
-_ROOT = command.of(Root)
+from gordon.options.meters import MeteredRuns, Metering, Rest, Root, Watching
+from gordon.options.outputs import PowerLog
 
 
 @click.group(cls=options.InOrder)
@@ -25,38 +23,29 @@ def meter() -> None:
 
 
 @meter.command(name="list")
-@_ROOT
+@command.of(Root)
 @options.json_out
 def list_(root: Path | None, json_path: str | None) -> None:
     """List the meters of this machine.
 
     Prints what each measures, and why others are not available.
     """
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.meter_view import show_list
     from gordon.energy import find
 
     output.check(json_path)
     found = find.candidates(root or Root.root)
-    if json_path is not None:
-        listed = [
-            {"name": c.name, "measures": c.measures, "available": c.meter is not None}
-            | (c.meter.about() if c.meter is not None else {"why": c.why, "try": c.hint})
-            for c in found
-        ]
-        write_all({json_path: {"meters": listed}})
-    show_list(terminal.messages() if json_path == STDOUT else terminal.data(), found)
+    listed = [
+        {"name": c.name, "measures": c.measures, "available": c.meter is not None}
+        | (c.meter.about() if c.meter is not None else {"why": c.why, "try": c.hint})
+        for c in found
+    ]
+    output.finish(lambda console: show_list(console, found), [(json_path, {"meters": listed})])
 
 
 @meter.command()
-@_READ
-@click.option(
-    "--count",
-    type=options.COUNT,
-    metavar="N",
-    help="Number of samples to print.  [default: until Ctrl-C]",
-)
-@_ROOT
+@command.of(Metering, Watching, Root)
 def watch(
     meters: tuple[str, ...], interval_s: float | None, count: int | None, root: Path | None
 ) -> None:
@@ -69,8 +58,7 @@ def watch(
 
 @meter.command(context_settings={"allow_interspersed_args": False})
 @command.of(Metering, Rest, MeteredRuns)
-@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples of power as CSV.")
-@_ROOT
+@command.of(PowerLog, Root)
 @options.json_out
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(words: tuple[str, ...], out: str | None, json_path: str | None, **given: Any) -> None:
@@ -94,13 +82,8 @@ def record(words: tuple[str, ...], out: str | None, json_path: str | None, **giv
 
     sys.stdout.flush()
     done = energy.record(words, stdout=2 if silent else None, notify=notify, **only_given(given))
-    files: dict[str, Any] = {}
-    if json_path is not None:
-        files[json_path] = done.json
-    if out is not None:
-        files[out] = done.log()
-    write_all(files)
-    show_record(console, done.json)
+    files = [(json_path, done.json), (out, done.log)]
+    output.finish(lambda _: show_record(console, done.json), files)
     warn_of(done.json["meters"])
     for warning in done.json["warnings"]:
         say(warning, kind="warning")

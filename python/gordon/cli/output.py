@@ -109,24 +109,31 @@ def _check_folder(path: str) -> None:
 def finish(
     view: Callable[[Output], None],
     files: Iterable[tuple[str | None, Any]] = (),
+    made: Iterable[tuple[str | None, Callable[[str], Any]]] = (),
     written: Iterable[str | None] = (),
+    is_quiet: bool = False,
 ) -> None:
-    """The end of a command: writes the files whose path was given, shows the result where stdout is
-    free, and says what was written. `files` are paths with contents, as `gordon.files.write_all`
-    takes them, or functions that return these; `written` are files that the command wrote itself.
-    The result is also shown if a file cannot be written."""
+    """The end of a command: writes the files whose path was given, shows the result, and says what
+    was written. `files` are paths with contents, as `gordon.files.write_all` takes them, or
+    functions that return these; `made` are paths with functions that write there, such as a plot;
+    `written` are files that the command wrote itself. The result is also shown if a file cannot be
+    written; where stdout is taken, on stderr, or not at all if `is_quiet`."""
     wanted = {
         path: content() if callable(content) else content
         for path, content in files
         if path is not None
     }
-    made = [path for path in (*wanted, *written) if path is not None]
-    console = messages() if STDOUT in made else data()
+    drawn = {path: write for path, write in made if path is not None}
+    paths = [path for path in (*wanted, *drawn, *written) if path is not None]
+    is_taken = STDOUT in paths
     try:
         write_all(wanted)
+        for path, write in drawn.items():
+            write(path)
     finally:
-        view(console)
-    for path in made:
+        if not (is_taken and is_quiet):
+            view(messages() if is_taken else data())
+    for path in paths:
         if path != STDOUT:
             click.echo(f"wrote {path}", err=True)
 
@@ -134,7 +141,4 @@ def finish(
 def table(columns: list[Column], result: dict[str, Any], json_path: str | None) -> None:
     """Prints a table, and writes `result` as JSON if a path is given; to stdout, instead of the
     table."""
-    if json_path is not None:
-        write_all({json_path: result})
-    if json_path != STDOUT:
-        data().table(columns)
+    finish(lambda console: console.table(columns), [(json_path, result)], is_quiet=True)

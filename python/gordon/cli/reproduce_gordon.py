@@ -3,7 +3,6 @@
 import click
 
 from gordon.cli import options
-from gordon.files import STDOUT, write_all
 
 
 @click.command()
@@ -20,12 +19,10 @@ def gordon(runs: str | None, json_path: str | None) -> None:
     from gordon.cli import output
     from gordon.cli.progress import Progress
     from gordon.cli.reproduce_gordon_view import show
-    from gordon.cli.terminal import data, messages
 
     output.check(json_path, used=[runs])
     with Progress("replaying") as progress:
         rows = reproduce.rows(bundled.FOLDER if runs is None else runs, progress=progress.tick)
-    if json_path is not None:
-        items = [{"id": row.id, **row.as_dict(), "source": row.source} for row in rows]
-        write_all({json_path: {"version": __version__, "items": items}})
-    show(messages() if json_path == STDOUT else data(), rows)
+    items = [{"id": row.id, **row.as_dict(), "source": row.source} for row in rows]
+    result = {"version": __version__, "items": items}
+    output.finish(lambda console: show(console, rows), [(json_path, result)])

@@ -3,14 +3,14 @@
 import click
 
 from gordon.cli import options
-from gordon.cli.sort_systems import PLOT, SET
-from gordon.files import STDOUT, write_all
+from gordon.options import command
+from gordon.options.sorting import SystemsPlot, SystemValues
 
 
 @click.command()
-@SET
+@command.of(SystemValues)
 @options.json_out
-@PLOT
+@command.of(SystemsPlot)
 def joulesort(set_values: tuple[str, ...], json_path: str | None, plot: str | None) -> None:
     """Compare the systems of the JouleSort paper with the model and with the paper's claims.
 
@@ -20,15 +20,13 @@ def joulesort(set_values: tuple[str, ...], json_path: str | None, plot: str | No
     """
     from gordon.cli import output
     from gordon.cli.reproduce_joulesort_view import show
-    from gordon.cli.terminal import data, messages
     from gordon.reproduce.joulesort import report
+    from gordon.sort.systems.plot import draw
 
     output.check(json_path, plot=plot)
     found = report(set_values)
-    if plot is not None:
-        from gordon.sort.systems.plot import draw
-
-        draw(found, plot)
-    if json_path is not None:
-        write_all({json_path: found})
-    show(messages() if json_path == STDOUT else data(), found)
+    output.finish(
+        lambda console: show(console, found),
+        [(json_path, found)],
+        [(plot, lambda path: draw(found, path))],
+    )

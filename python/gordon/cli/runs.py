@@ -41,14 +41,7 @@ def run(
             result = simulate(load, progress=progress.tick, **only_given(given))
         except CheckpointError as error:
             result, unkept = error.result, error
-    written = list(files)
-    try:
-        if parquet is not None:
-            result.to_parquet(parquet)
-            written.append(parquet)
-    finally:
-        # The result is shown even if its tables cannot be written.
-        _finish(result, json_path, report, view, written)
+    _finish(result, json_path, report, view, [(parquet, result.to_parquet)], files)
     if unkept is not None:
         raise unkept
 
@@ -77,7 +70,8 @@ def _finish(
     json_path: str | None,
     report: str | None,
     view: "Callable[[Output, Any], None]",
+    made: Iterable[tuple[str | None, Callable[[str], Any]]] = (),
     written: Iterable[str | None] = (),
 ) -> None:
     files = [(json_path, result.report), (report, result.html)]
-    output.finish(lambda console: view(console, result), files, written)
+    output.finish(lambda console: view(console, result), files, made, written)

@@ -1,14 +1,17 @@
 """`gordon sort generate`, `validate`."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gordon.cli import options
-from gordon.files import STDOUT, write_all
+from gordon.files import STDOUT
 from gordon.options import command, only_given
 from gordon.options.sorting import Checked, Generated
+
+if TYPE_CHECKING:
+    from gordon.cli.terminal import Output
 
 
 @click.command()
@@ -21,9 +24,8 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
     on several machines, each with its own --start. The printed checksum is that of gensort -c;
     `gordon sort validate --checksum` compares sorted files with it.
     """
-    from gordon.cli import output, terminal
+    from gordon.cli import output
     from gordon.cli.progress import Moved
-    from gordon.human import duration, short
     from gordon.sort import data
 
     # The folder of a device or a pipe is not written to.
@@ -32,10 +34,16 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
     output.check(*files, json_path)
     with Moved("generating") as progress:
         made = data.generate(outputs, progress=progress.tick, **only_given(given))
-    if json_path is not None:
-        write_all({json_path: made})
-    silent = STDOUT in (*outputs, json_path)
-    console = terminal.messages() if silent else terminal.data()
+    output.finish(
+        lambda console: _made(console, outputs, made),
+        [(json_path, made)],
+        written=[one for one in outputs if one == STDOUT],
+    )
+
+
+def _made(console: "Output", outputs: tuple[str, ...], made: dict[str, Any]) -> None:
+    from gordon.human import duration, short
+
     where = "stdout" if outputs == (STDOUT,) else ", ".join(outputs)
     console.text(
         f"{where}: {made['records']:,} records, {short(made['bytes'], 'B')} in "
@@ -63,35 +71,29 @@ def validate(
     of their CRC-32, and the numbers of duplicate keys and of records out of order. The exit status
     is 1 if a record is out of order, or if the checksum is not the expected one.
     """
-    from gordon.cli import output as outputs
-    from gordon.cli import terminal
+    from gordon.cli import output
     from gordon.cli.progress import Moved
     from gordon.sort import data
 
-    outputs.check(json_path, summary, used=files)
+    output.check(json_path, summary, used=files)
     with Moved("checking") as progress:
         found = data.validate(*files, summary=summary, progress=progress.tick, **only_given(given))
-    if json_path is not None:
-        write_all({json_path: found})
-    if json_path != STDOUT:
-        for line in _lines(found):
-            terminal.data().text(line)
+    output.finish(lambda console: _checked(console, found), [(json_path, found)], is_quiet=True)
     ctx.exit(0 if found["in_order"] and found["all_there"] is not False else 1)
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
-    lines = [
-        f"{found['records']:,} records, {found['duplicates']:,} duplicate keys",
-        f"checksum {found['checksum']}" + _compared(found),
-    ]
+def _checked(console: "Output", found: dict[str, Any]) -> None:
+    console.text(f"{found['records']:,} records, {found['duplicates']:,} duplicate keys")
+    console.text(f"checksum {found['checksum']}" + _compared(found))
     if found["in_order"]:
-        return [*lines, "all records are in order"]
+        console.text("all records are in order")
+        return
     first, many = found["first_disorder"], found["unordered"]
     falls = "1 record sorts before its predecessor"
     if many > 1:
         falls = f"{many:,} records sort before their predecessors"
     where = _within(found["parts"], first)
-    return [*lines, f"NOT IN ORDER: {falls}, the first is record {first:,} (from 0){where}"]
+    console.text(f"NOT IN ORDER: {falls}, the first is record {first:,} (from 0){where}")
 
 
 def _compared(found: dict[str, Any]) -> str:

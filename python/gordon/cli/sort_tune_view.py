@@ -5,7 +5,6 @@ from typing import Any
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
-from gordon.files import STDOUT
 from gordon.human import binary, duration, figures, short
 from gordon.sort.tune.search import Search, Trial
 from gordon.sort.tune.tune import gain_sentence, holds, known
@@ -35,7 +34,7 @@ def live(console: Output) -> Callable[[Trial, Search], None]:
     return print_trial
 
 
-def show(console: Output, report: Json, out: str) -> None:
+def show(console: Output, report: Json) -> None:
     """The best points, and what they gain."""
     unit = "s" if report["objective"] == "time" else "J"
     groups: dict[str, list[Json]] = {}
@@ -77,8 +76,7 @@ def show(console: Output, report: Json, out: str) -> None:
     console.text(holds(report))
     for warning in report["warnings"]:
         say(warning, kind="warning")
-    if out != STDOUT:
-        console.text(f"wrote {out}: {report['chosen']['what']}")
+    console.text(f"settings: {report['chosen']['what']}")
 
 
 def stepped(steps: list[Json]) -> list[str]:
@@ -95,7 +93,7 @@ def stepped(steps: list[Json]) -> list[str]:
     return lines
 
 
-def steered(console: Output, report: Json, out: str) -> None:
+def steered(console: Output, report: Json) -> None:
     """Loads on a simulated device, the sizes that it asks for, and why."""
     console.text(
         f"{report['device']} of {short(report['capacity_bytes'], 'B')}, "
@@ -118,5 +116,4 @@ def steered(console: Output, report: Json, out: str) -> None:
             f"both passes, {NAMES[name]}: {both['what']}: {figures(both['seconds'])} s "
             f"({figures(both['distribute']['seconds'])} + {figures(both['gather']['seconds'])})"
         )
-    if out != STDOUT:
-        console.text(f"wrote {out}: a starting point for `gordon sort tune`, which measures")
+    console.text("these settings are a starting point for `gordon sort tune`, which measures")

@@ -1,12 +1,13 @@
 """`gordon spaces`, `gordon spaces show NAME`, `gordon spaces update [NAME] -o FILE`."""
 
 from datetime import datetime
-from typing import Any
 
 import click
 
 from gordon.cli import WithDefault, options
-from gordon.files import STDOUT, write_all
+from gordon.files import STDOUT
+from gordon.options import command
+from gordon.options.surveys import PriceUpdate
 
 
 class Spaces(WithDefault):
@@ -67,22 +68,7 @@ def show(name: str) -> None:
 
 @spaces.command()
 @click.argument("name", required=False, metavar="[NAME|FILE]")
-@click.option(
-    "--from",
-    "source",
-    metavar="FILE|URL",
-    help="Price file of the provider [default: that of NAME, from GitHub].",
-)
-@click.option(
-    "--date",
-    "day",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DATE",
-    help="Day of the prices, such as 2026-08-03, for a price file that does not state it.",
-)
-@click.option(
-    "-o", "--output", "out", required=True, metavar="FILE", help="Space file to write; `-`: stdout."
-)
+@command.of(PriceUpdate)
 @options.json_out
 def update(
     name: str | None, source: str | None, day: datetime | None, out: str, json_path: str | None
@@ -95,7 +81,6 @@ def update(
     provider's ids and a `region`; by default the space of the file's provider.
     """
     from gordon.cli import output, say
-    from gordon.cli.terminal import data
     from gordon.survey import price_files, prices, space
 
     output.check(json_path, out, used=[name, source])
@@ -110,11 +95,7 @@ def update(
     name = name or found.provider
     date = None if day is None else day.date().isoformat()
     done = price_files.update(space.read(name), found, date, space.origin(name), source)
-    written: dict[str, Any] = {out: done.text}
-    if json_path is not None:
-        written[json_path] = done.report()
-    write_all(written)
-    if STDOUT not in (out, json_path):
-        data().text(done.summary(name))
+    files = [(out, done.text), (json_path, done.report)]
+    output.finish(lambda console: console.text(done.summary(name)), files, is_quiet=True)
     for warning in done.warnings(source) + prices.age_warnings(name, done.date):
         say(warning, kind="warning")

@@ -6,7 +6,13 @@ import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
-from gordon.options.devices import RealStorage, SimulatedStorage, StorageLoad
+from gordon.options.devices import (
+    BandwidthPlot,
+    RealStorage,
+    SimulatedStorage,
+    StorageLoad,
+    StoragePreset,
+)
 
 
 @click.group(cls=options.InOrder)
@@ -16,17 +22,9 @@ def storage() -> None:
 
 @storage.command()
 @click.argument("target", required=False)
-@click.option(
-    "--preset",
-    metavar="NAME|FILE",
-    help="Simulated storage in place of TARGET: `gordon disk presets`, `gordon flash presets`, "
-    "or a TOML file.",
-)
-@command.of(StorageLoad, RealStorage, SimulatedStorage)
+@command.of(StoragePreset, StorageLoad, RealStorage, SimulatedStorage)
 @options.json_out
-@click.option(
-    "--plot", metavar="PATH", help="Plot bandwidth against transfer size: .png, .svg or .pdf."
-)
+@command.of(BandwidthPlot)
 def characterise(target: str | None, json_path: str | None, plot: str | None, **given: Any) -> None:
     """Measure bandwidth against transfer size and queue depth.
 
@@ -44,8 +42,8 @@ def characterise(target: str | None, json_path: str | None, plot: str | None, **
         warn_of_loss(target, given["span"])
     with Progress("measuring" if given["preset"] is None else "simulating") as progress:
         result = api.characterise(target, progress=progress.tick, **only_given(given))
-    if plot is not None:
-        result.plot(plot)
     output.finish(
-        lambda console: show(console, result.report), [(json_path, result.report)], [plot]
+        lambda console: show(console, result.report),
+        [(json_path, result.report)],
+        [(plot, result.plot)],
     )

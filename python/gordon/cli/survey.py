@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gordon.cli import options
 from gordon.files import whole
 from gordon.options import command, only_given
-from gordon.options.surveys import SurveyOptions
+from gordon.options.surveys import AllDesigns, Bundled, SurveyFiles, SurveyOptions
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
@@ -16,22 +17,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("traces", nargs=-1, metavar="TRACE...")
-@click.option(
-    "--bundled",
-    is_flag=True,
-    help="Survey the traces that come with gordon: the seven jobs of the Gordon paper. Implies "
-    "--space gordon-2009, and for a grid --model paper --nodes 32, unless given.",
-)
-@command.of(SurveyOptions)
-@click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best ones.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
-@click.option(
-    "--csv",
-    "csv_path",
-    metavar="PATH",
-    help="Write the designs as CSV (-: stdout); of several jobs, their mean.",
-)
-@click.option("-o", "--out", "--report", metavar="PATH", help="Write the report, one HTML file.")
+@command.of(Bundled, SurveyOptions, AllDesigns)
+@options.json_out
+@command.of(SurveyFiles)
 def survey(
     traces: tuple[str, ...],
     bundled: bool,
@@ -97,7 +85,7 @@ def survey(
         (out, lambda: _report(result)),
     ]
     view = _view(result)
-    output.finish(lambda console: view(console, result, show_all), files, [parquet])
+    output.finish(lambda console: view(console, result, show_all), files, written=[parquet])
 
 
 def _view(result: dict[str, Any]) -> "Callable[[Output, dict[str, Any], bool], None]":

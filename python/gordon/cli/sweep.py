@@ -11,16 +11,9 @@ from gordon.options.sweeps import SweepOptions
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@click.option(
-    "-o",
-    "--out",
-    required=True,
-    metavar="OUT.parquet",
-    help="Write a row for each configuration as Parquet.",
-)
+@command.of(SweepOptions)
 @options.report_out
 @options.json_out
-@command.of(SweepOptions)
 def sweep(
     file: str,
     out: str,
@@ -72,4 +65,4 @@ def sweep(
             )
         raise
     files = [(json_path, result), (report, lambda: sweeps.html(result))]
-    output.finish(lambda console: sweep_view.show(console, result), files, [out])
+    output.finish(lambda console: sweep_view.show(console, result), files, written=[out])

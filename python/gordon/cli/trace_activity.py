@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 from gordon.cli import say
-from gordon.files import STDOUT, write_all
+from gordon.files import STDOUT
 from gordon.options import only_given
+from gordon.options.loads import TraceLoad
+from gordon.options.table import flags
 
 # Options of `gordon trace convert` that have a meaning for activity traces.
 TAKEN = {"format", "skip_bad", "to"}
@@ -35,11 +37,12 @@ def convert(
 ) -> None:
     """Converts `sources`, read as one, to a trace or a folder of traces."""
     from gordon import _core, notices
+    from gordon.cli import output
 
-    others = [key for key in only_given(given) if key not in TAKEN]
+    chosen = only_given(given).keys() - TAKEN
+    others = [flag for key, flag in flags(TraceLoad).items() if key in chosen]
     if others:
-        option = "--device" if others[0] == "only_device" else "--" + others[0].replace("_", "-")
-        raise click.UsageError(f"{option} has no meaning for {name}, which has no requests")
+        raise click.UsageError(f"{others[0]} has no meaning for {name}, which has no requests")
     if given["to"] not in (None, "gordon"):
         raise click.UsageError(f"an activity trace is written as gordon, not as {given['to']}")
     if target == STDOUT:
@@ -52,11 +55,9 @@ def convert(
     hosts = [host["host"] for host in done["hosts"]]
     for line in notices.grouped(done["warnings"], hosts).printed():
         say(f"{sources[0]}{several}: {line}", kind="warning")
-    if json_path is not None:
-        write_all({json_path: made + "\n"})
-    for host in done["hosts"]:
-        click.echo(
-            f"{host['samples']} samples of {host['host']}, {host['cores']} cores, "
-            f"{host['span_s']:g} s, from {name} to gordon: {host['path']}",
-            err=True,
-        )
+    summary = "\n".join(
+        f"{host['samples']} samples of {host['host']}, {host['cores']} cores, "
+        f"{host['span_s']:g} s, from {name} to gordon: {host['path']}"
+        for host in done["hosts"]
+    )
+    output.finish(lambda _: click.echo(summary, err=True), [(json_path, made + "\n")])

@@ -1,15 +1,17 @@
 """`gordon workload list`, `data` and `run`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gordon.cli import options
 from gordon.cli.workload_list import list_jobs
 from gordon.cli.workload_run import run
-from gordon.files import STDOUT, write_all
 from gordon.options import command, only_given
-from gordon.options.sweeps import Corpus
+from gordon.options.workloads import Corpus
+
+if TYPE_CHECKING:
+    from gordon.cli.terminal import Output
 
 KINDS = ("text", "web", "numbers", "records")
 
@@ -24,14 +26,6 @@ workload.add_command(list_jobs)
 
 @workload.command()
 @click.argument("kind", type=click.Choice(KINDS))
-@click.option(
-    "-o",
-    "--output",
-    "--out",
-    required=True,
-    metavar="DIR",
-    help="Folder to write, which must not exist.",
-)
 @command.of(Corpus)
 @options.json_out
 def data(
@@ -47,18 +41,18 @@ def data(
     The manifest has the sizes, numbers of records and checksums of the files, and the sources.
     """
     from gordon.cli import output as outputs
-    from gordon.cli import terminal
     from gordon.cli.progress import Moved
-    from gordon.human import counted, duration, short
     from gordon.workload.data import generate
 
     outputs.check(json_path, used=[output, *sources])
     with Moved("generating") as progress:
         made = generate(kind, output, sources=sources, progress=progress.tick, **only_given(given))
-    if json_path is not None:
-        write_all({json_path: made})
-    silent = json_path == STDOUT
-    console = terminal.messages() if silent else terminal.data()
+    outputs.finish(lambda console: _made(console, kind, output, made), [(json_path, made)])
+
+
+def _made(console: "Output", kind: str, output: str, made: dict[str, Any]) -> None:
+    from gordon.human import counted, duration, short
+
     console.text(
         f"{output}: {made['records']:,} {_RECORDS[kind]}, {short(made['bytes'], 'B')} in "
         f"{counted(len(made['files']), 'file')}, {duration(made['time_s'])}"

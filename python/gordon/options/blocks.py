@@ -5,7 +5,20 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from gordon.options import Device
-from gordon.options.kinds import COUNT, FILE, PRESET, SEED, SETTING, SIZE, Choice, Each, Named, Text
+from gordon.options.kinds import (
+    COUNT,
+    FILE,
+    PATH,
+    PRESET,
+    SEED,
+    SETTING,
+    SIZE,
+    Choice,
+    Each,
+    Named,
+    Number,
+    Text,
+)
 
 TIMINGS = ("full", "real")
 BACKENDS = ("file", "direct")
@@ -87,3 +100,40 @@ class Serving:
     always serves both."""
     clients: Annotated[int | None, COUNT] = None
     """Maximum number of clients. Default: 128."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """A device that is being served."""
+
+    socket: Annotated[str | None, PATH] = None
+    """Socket of the served device, as given to `gordon block serve --socket`."""
+    url: Annotated[str | None, Text("URL")] = None
+    """Address of a device served with --metrics: http://127.0.0.1:9100."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Following:
+    """Statistics over time."""
+
+    follow: bool = False
+    """Print a line for each interval until interrupted."""
+    interval: Annotated[float, Number("SECONDS", 0.01)] = 1.0
+    """Interval of --follow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repair:
+    """What is done about damage."""
+
+    repair: bool = False
+    """Make a damaged image servable again, and list the data lost by this. Run `gordon block
+    export` first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WearPlot:
+    """A picture of the wear of an image."""
+
+    plot: Annotated[str | None, FILE] = None
+    """Plot the distribution: .png, .svg or .pdf."""

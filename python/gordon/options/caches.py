@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from gordon.options import Device
+from gordon.options import Device, Path
 from gordon.options.devices import POLICIES
 from gordon.options.kinds import (
     COUNT,
+    FILE,
     PRESET,
     SEED,
     SETTING,
@@ -164,6 +165,8 @@ class CacheSweep:
 class WebLoad:
     """Requests of a web server."""
 
+    output: Annotated[Path, Named("-o", ("--output", "--out")), FILE]
+    """Trace to write, one Parquet file that must not exist."""
     files: Annotated[str | None, SIZE] = None
     """Total size of the files. Default: 1.5GB for surge, 1.8GB for specweb99."""
     requests: Annotated[int, Amount(1)] = 1_000_000
@@ -185,6 +188,14 @@ class SecondLevel:
     latencies: Annotated[Sequence[str], Words("TIME,TIME...")] = LATENCIES
     """Access latencies of the second level. Default:
     0us,12us,25us,50us,100us,200us,400us,800us,1600us,3300us."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactCurve:
+    """A curve without sampling."""
+
+    exact: bool = False
+    """Count every object. This is the default."""
 
 
 @dataclass(frozen=True, kw_only=True)

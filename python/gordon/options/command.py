@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -58,16 +59,26 @@ def how(kind: kinds.Kind | None) -> dict[str, Any]:
             return {"metavar": metavar}
         case kinds.Each(metavar):
             return {"metavar": metavar, "multiple": True}
-        case kinds.Whole(least, metavar):
-            return {"metavar": metavar, "type": click.IntRange(least)}
+        case kinds.Whole(least, metavar, most):
+            return {"metavar": metavar, "type": click.IntRange(least, most)}
         case kinds.Amount(least, bits, metavar):
-            return {"metavar": metavar, "type": Amount(least, bits)}
-        case kinds.Number(metavar):
-            return {"metavar": metavar, "type": NUMBER}
-        case kinds.Seconds(least, metavar):
-            return {"metavar": metavar, "type": _Seconds(least)}
+            return {"metavar": metavar, "type": _Amount(least, bits)}
+        case kinds.Number(metavar, None):
+            return {"metavar": metavar, "type": _Number()}
+        case kinds.Number(metavar, lowest):
+            return {"metavar": metavar, "type": _NumberFrom(lowest)}
+        case kinds.Seconds(shortest, metavar):
+            return {"metavar": metavar, "type": _Seconds(shortest)}
+        case kinds.Nanoseconds(metavar):
+            return {"metavar": metavar, "type": _Nanoseconds()}
         case kinds.Share(metavar, is_checked):
-            return {"metavar": metavar, "type": FRACTION if is_checked else SHARE}
+            return {"metavar": metavar, "type": _Fraction() if is_checked else _Share(0, 1)}
+        case kinds.Ratio(metavar):
+            return {"metavar": metavar, "type": _Ratio()}
+        case kinds.Size(metavar):
+            return {"metavar": metavar, "type": _Size()}
+        case kinds.Day(metavar):
+            return {"metavar": metavar, "type": click.DateTime(["%Y-%m-%d"])}
         case kinds.Choice(names):
             return {"type": click.Choice(names)}
         case kinds.Words(metavar):
@@ -93,6 +104,10 @@ class _Number(click.types.FloatParamType):
         return number
 
 
+class _NumberFrom(click.FloatRange, _Number):
+    """A number with a lower bound."""
+
+
 class _Fraction(_Number):
     """A number, or a percentage: 0.8 is 80%."""
 
@@ -112,6 +127,33 @@ class _Share(click.FloatRange, _Fraction):
     name = "fraction"
 
 
+class _Ratio(click.ParamType[Fraction]):
+    name = "fraction"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Fraction:
+        try:
+            ratio = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            self.fail(f"{value!r} is not a fraction such as 1/8", param, ctx)
+        if ratio <= 0:
+            self.fail(f"{value} is not above 0", param, ctx)
+        return ratio
+
+
+class _Nanoseconds(click.ParamType[int]):
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from gordon import _core
+
+        try:
+            return _core.parse_ns(str(value))
+        except GordonError as error:
+            self.fail(error.args[0], param, ctx)
+
+
 class _Seconds(click.ParamType[float]):
     name = "time"
 
@@ -121,18 +163,32 @@ class _Seconds(click.ParamType[float]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        from gordon import _core
-
-        try:
-            found = 0.0 if value in ("0", "0s") else _core.parse_ns(str(value)) / 1e9
-        except GordonError as error:
-            self.fail(error.args[0], param, ctx)
+        text = str(value)
+        if text in ("0", "0s"):
+            found = 0.0
+        else:
+            # Nobody gives metres; the core has `min`.
+            text = f"{text}in" if text.endswith("m") else text
+            found = _Nanoseconds().convert(text, param, ctx) / 1e9
         if found < self.least:
             self.fail(f"`{value}` is less than {self.least * 1e3:g}ms", param, ctx)
         return found
 
 
-class Amount(click.ParamType[int]):
+class _Size(click.ParamType[str]):
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from gordon import _core
+
+        try:
+            _core.parse_bytes(str(value))
+        except GordonError as error:
+            self.fail(error.args[0], param, ctx)
+        return str(value)
+
+
+class _Amount(click.ParamType[int]):
     """A whole number, with an exponent or a prefix: `1e8`, `100M`, `1.5k`, `10_000`."""
 
     name = "number"
@@ -217,8 +273,3 @@ class _Device(click.ParamType[int]):
             param,
             ctx,
         )
-
-
-SHARE = _Share(0, 1)
-FRACTION = _Fraction()
-NUMBER = _Number()

@@ -8,6 +8,7 @@ from gordon.options import Device, Path
 from gordon.options.kinds import (
     COUNT,
     FILE,
+    PATH,
     PRESET,
     SEED,
     SETTING,
@@ -120,6 +121,8 @@ class DiskDevice:
 class Probes:
     """How a disk is probed."""
 
+    log: Annotated[Path, Named("-o", ("--out",)), FILE]
+    """Log of the probes (Parquet)."""
     device: Annotated[Device | None, Named("--preset"), PRESET] = None
     """Probe a simulated disk in place of TARGET, to test a fit."""
     diskspecs: Annotated[Path | None, FILE] = None
@@ -132,6 +135,18 @@ class Probes:
     """Write too, to measure write seeks and the write cache. DESTROYS THE DATA ON TARGET."""
     seed: Annotated[int, SEED] = 1
     """Random seed of the probed addresses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskFit:
+    """A fit of a disk to probes."""
+
+    out: Annotated[str | None, Named("-o", ("--out",)), Text("FILE.toml")] = None
+    """Disk file to write, for use with --preset."""
+    like: Annotated[Device, PRESET] = DiskPreset.device
+    """Disk from which to take what probes cannot measure: queue and power."""
+    plot: Annotated[str | None, FILE] = None
+    """Plot seek curve and zones: .png, .svg or .pdf."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +190,15 @@ DEPTHS = (1, 32)
 
 
 @dataclass(frozen=True, kw_only=True)
+class StoragePreset:
+    """Which simulated storage."""
+
+    preset: Annotated[Device | None, PRESET] = None
+    """Simulated storage in place of TARGET: `gordon disk presets`, `gordon flash presets`, or a
+    TOML file."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class StorageLoad:
     """Load of a characterisation, real or simulated."""
 
@@ -214,3 +238,11 @@ class SimulatedStorage(Array):
     random overwrites. Default: an empty device."""
     set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
     """Simulated: override a value of the device."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BandwidthPlot:
+    """A picture of a characterisation."""
+
+    plot: Annotated[str | None, PATH] = None
+    """Plot bandwidth against transfer size: .png, .svg or .pdf."""

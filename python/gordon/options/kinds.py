@@ -34,6 +34,7 @@ class Whole:
 
     least: int
     metavar: str = "N"
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,22 @@ class Number:
     """A finite number."""
 
     metavar: str = "X"
+    least: float | None = None
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """A time as people write it, as a number of seconds that is at least `least`."""
+    """A time as people write it, as a number of seconds that is at least `least`; `m` are
+    minutes."""
 
     least: float = 0.0
+    metavar: str = "TIME"
+
+
+@dataclass(frozen=True)
+class Nanoseconds:
+    """A time as people write it, as a whole number of nanoseconds."""
+
     metavar: str = "TIME"
 
 
@@ -66,6 +76,27 @@ class Share:
 
     metavar: str = "SHARE"
     is_checked: bool = False
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A positive fraction: 1/8, 0.125."""
+
+    metavar: str = "FRACTION"
+
+
+@dataclass(frozen=True)
+class Size:
+    """A number of bytes as people write it: the text, which is checked."""
+
+    metavar: str = "SIZE"
+
+
+@dataclass(frozen=True)
+class Day:
+    """A day, such as 2026-08-03."""
+
+    metavar: str = "DATE"
 
 
 @dataclass(frozen=True)
@@ -105,14 +136,18 @@ class DeviceNumber:
     metavar: str = "N|MAJ,MIN"
 
 
-_Texts = Text | Each | Choice | Words | Folder
-_Numbers = Whole | Amount | Number | Seconds | Share | Wholes | DeviceNumber
+_Texts = Text | Each | Size | Choice | Words | Folder
+_Numbers = (
+    Whole | Amount | Number | Seconds | Nanoseconds | Share | Ratio | Day | Wholes | DeviceNumber
+)
 Kind = _Texts | _Numbers
 
 SIZE = Text("SIZE")
 SIZES = Text("SIZES")
 TIME = Text("TIME")
 FILE = Text("FILE")
+PATH = Text("PATH")
+DIR = Text("DIR")
 PRESET = Text("NAME|FILE")
 SETTING = Each("KEY=VALUE")
 COUNT = Whole(1)

@@ -94,6 +94,14 @@ class Pattern:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PatternOrTrace:
+    """A pattern that takes the place of a trace."""
+
+    pattern: Annotated[str | None, Choice(PATTERNS)] = None
+    """Access pattern, in place of a trace."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class BenchLoad:
     """A pattern of requests. An option that the pattern does not use is an error."""
 

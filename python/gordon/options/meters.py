@@ -20,6 +20,14 @@ class Metering:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Watching:
+    """How long power is shown."""
+
+    count: Annotated[int | None, COUNT] = None
+    """Number of samples to print. Default: until Ctrl-C."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rest:
     """Time that is measured before and after the runs."""
 

@@ -5,17 +5,23 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from gordon.errors import GordonError
-from gordon.options import Path, several
+from gordon.options import Device, Path, several
 from gordon.options.kinds import (
     COUNT,
+    DIR,
     FILE,
+    PATH,
+    PRESET,
     SEED,
+    SETTING,
     SIZE,
     THREADS,
     Amount,
     Choice,
     Each,
     Named,
+    Seconds,
+    Share,
     Text,
     Words,
 )
@@ -193,3 +199,107 @@ class Checked:
     """Write a summary of these records, as valsort -o does."""
     summaries: bool = False
     """FILES hold concatenated summaries."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """A search of the best settings."""
+
+    out: Annotated[Path, Named("-o", ("--output", "--out")), FILE] = "tuned.toml"
+    """File of settings to write, for `gordon sort --config FILE`."""
+    budget_s: Annotated[float, Named("--budget"), Seconds(0.001)] = 600.0
+    """Time limit of the search: 90s, 10m, 1h. Default: 10m."""
+    records: Annotated[int | None, Amount(1)] = None
+    """Number of records of the generated file. Default: 4 times --memory, else the number for which
+    60 sorts fit into the budget."""
+    source: Annotated[Path | None, Named("--input"), FILE] = None
+    """Sort this file of benchmark records instead."""
+    memory: Annotated[str | None, SIZE] = None
+    """Memory for records and buffers, written to the settings. Default: a quarter of the file, not
+    written."""
+    temp: Annotated[Sequence[Path], Words("DIR,DIR...")] = ()
+    """Folders of temporary files. The search also tries fewer of them."""
+    folder: Annotated[Path, DIR] = "."
+    """Folder on the device of input and output. The files made there are removed afterwards."""
+    objective: Annotated[str, Choice(("time", "energy"))] = "time"
+    """Quantity to minimise; energy needs --meter."""
+    meter: Annotated[str | None, Text("NAME")] = None
+    """Meter of energy (`gordon meter list`)."""
+    may_overwrite: Annotated[bool, Named("--overwrite")] = False
+    """Allow settings that overwrite an existing output in place. An interrupted sort then leaves it
+    broken."""
+    seed: Annotated[int, SEED] = 0
+    """Random seed of the order of trials."""
+    export: Annotated[str | None, Text("SOCKET")] = None
+    """Socket of the device, served by `gordon block serve --timing real`, that holds all folders.
+    Its statistics of collection, queue and busy dies steer the search."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashTuning:
+    """Settings from a simulated device, in place of a search."""
+
+    flash: Annotated[Device | None, PRESET] = None
+    """Do not sort: derive transfer sizes from a simulated device (`gordon flash presets`) as a
+    starting point. Modelled."""
+    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    """With --flash: override a value of the device. capacity=32GiB makes the simulation faster."""
+    precondition: Annotated[float, Share("FRACTION")] = 0.8
+    """With --flash: fraction of the capacity in use, in the steady state of random overwrites."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningPlot:
+    """A picture of a search."""
+
+    plot: Annotated[str | None, PATH] = None
+    """Draw cost against each setting, as PNG, SVG or PDF."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extrapolated:
+    """The sort that is modelled on other systems."""
+
+    measured: Annotated[Path | None, Named("--from"), FILE] = None
+    """JSON of a sort of your own, from `gordon sort --json` or `gordon joulesort --json`: its bytes
+    and core-seconds are modelled on the systems."""
+    home: Annotated[str | None, Named("--on"), Text("SYSTEM")] = None
+    """System on which the sort ran, if its file does not name one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemValues:
+    """Changes of the systems."""
+
+    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    """Override a value: system.3B.cpu=core2-duo, drive.micron.write=200MB, board.desktop.base=9W,
+    records=1000000000. Measured rows keep their own size."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemsPlot:
+    """A picture of the systems."""
+
+    plot: Annotated[str | None, PATH] = None
+    """Draw time against power, and the plateaus of records/J, as PNG, SVG or PDF."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewriting:
+    """Sorts that overwrite their output, or delete it first."""
+
+    export: Annotated[str, Text("SOCKET")]
+    """Socket of the device served by `gordon block serve --socket SOCKET --timing real`."""
+    folder: Annotated[Path, DIR] = "."
+    """Folder on the file system of that device. The files made there are removed afterwards."""
+    records: Annotated[int, Amount(1)] = 2_000_000
+    """Number of records of the generated file. Default: 2M."""
+    transfers: Annotated[Sequence[str], Named("--transfer"), Words("SIZE,SIZE...")] = (
+        "1MiB",
+        "8MiB",
+    )
+    """Transfer size of input and output. Default: 1MiB,8MiB."""
+    rounds: Annotated[int, COUNT] = 3
+    """Number of rounds; each sorts once per transfer size and way."""
+    seed: Annotated[int, SEED] = 0
+    """Random seed of the order within a round."""

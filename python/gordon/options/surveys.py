@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 from gordon.options import Path
 from gordon.options.kinds import (
     COUNT,
     FILE,
+    PATH,
     PRESET,
     SETTING,
     SHARE,
     Choice,
+    Day,
     Named,
     Seconds,
     Text,
@@ -22,6 +25,15 @@ from gordon.options.sweeps import ENGINES
 #: What whose CPU time is simulated.
 CHARGES = ("auto", "machine", "command")
 MODELS = ("job", "tasks", "paper", "stages")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundled:
+    """The traces that come with Gordon."""
+
+    bundled: bool = False
+    """Survey the traces that come with gordon: the seven jobs of the Gordon paper. Implies --space
+    gordon-2009, and for a grid --model paper --nodes 32, unless given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,3 +96,33 @@ class SurveyOptions:
     RAY_ADDRESS, DASK_SCHEDULER_ADDRESS or MASTER names. Default: threads of this process."""
     workers: Annotated[int | None, COUNT] = None
     """Processes of the engine, which is loky if none is given. Default: one per core."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllDesigns:
+    """Which designs are on the screen."""
+
+    show_all: Annotated[bool, Named("--all")] = False
+    """Print every design, not only the best ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyFiles:
+    """Files of a survey."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write the designs as CSV (-: stdout); of several jobs, their mean."""
+    out: Annotated[str | None, Named("-o", ("--out", "--report")), PATH] = None
+    """Write the report, one HTML file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceUpdate:
+    """A space with other prices."""
+
+    source: Annotated[str | None, Named("--from"), Text("FILE|URL")] = None
+    """Price file of the provider. Default: that of NAME, from GitHub."""
+    day: Annotated[datetime | None, Named("--date"), Day()] = None
+    """Day of the prices, such as 2026-08-03, for a price file that does not state it."""
+    out: Annotated[str, Named("-o", ("--output",)), FILE]
+    """Space file to write; `-`: stdout."""

@@ -56,6 +56,11 @@ def options(table: type[Any]) -> Iterator[Option]:
         )
 
 
+def flags(*tables: type[Any]) -> dict[str, str]:
+    """The name on the command line of each option of tables, by its field."""
+    return {option.name: option.flags[0] for table in tables for option in options(table)}
+
+
 @cache
 def _texts(module: str) -> dict[str, dict[str, str]]:
     """The docstrings of the fields of each class of a module."""

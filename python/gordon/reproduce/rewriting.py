@@ -19,6 +19,7 @@ from typing import Any
 from gordon import __version__, _core, block, sort
 from gordon.errors import GordonError
 from gordon.human import binary, short
+from gordon.options.sorting import Rewriting
 from gordon.reproduce import remounting
 from gordon.scratch import scratch
 from gordon.sort.tune import mounted, telemetry
@@ -45,12 +46,12 @@ PATIENCE = 10.0
 
 def rewriting(
     export: str,
-    folder: str | os.PathLike[str],
+    folder: str | os.PathLike[str] = Rewriting.folder,
     *,
-    records: int = 2_000_000,
-    transfers: Sequence[str] = ("1MiB", "8MiB"),
-    rounds: int = 3,
-    seed: int = 0,
+    records: int = Rewriting.records,
+    transfers: Sequence[str] = Rewriting.transfers,
+    rounds: int = Rewriting.rounds,
+    seed: int = Rewriting.seed,
     notify: Notify = lambda _: None,
 ) -> Json:
     """Measures sorts that overwrite, delete, or delete and trim the old output, with the reasons.

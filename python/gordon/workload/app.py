@@ -18,12 +18,13 @@ from typing import Any
 from gordon.errors import GordonError
 from gordon.human import counted
 from gordon.options import Path as GivenPath
+from gordon.options.workloads import NodeShares, Sampling
 from gordon.run import checks, folder
 from gordon.run.folder import RunFolder
 from gordon.run.local import LocalNodes, Sizes
 from gordon.workload import java, local_run, spark
 from gordon.workload.driver import environment, last_lines
-from gordon.workload.run import MEMORY, NODES, check_interval
+from gordon.workload.run import check_interval
 from gordon.workload.standalone import Standalone
 
 #: Lines of the output of a failed program in its error.
@@ -108,11 +109,11 @@ def run_app(
     app: App,
     out: GivenPath,
     *,
-    nodes: int = NODES,
-    memory: str = MEMORY,
+    nodes: int = NodeShares.nodes,
+    memory: str = NodeShares.memory,
     network: str | None = None,
     cores: float | None = None,
-    interval_ns: int = 1_000_000_000,
+    interval_ns: int = Sampling.interval_ns,
     command: Sequence[str] | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Path, Progress, several
+from gordon.options.workloads import Corpus
 
 KINDS = ("text", "web", "numbers", "records")
 """The kinds of corpora."""
@@ -27,8 +28,8 @@ def generate(
     output: Path,
     *,
     size: str,
-    part_size: str = "64MiB",
-    seed: int = 1,
+    part_size: str = Corpus.part_size,
+    seed: int = Corpus.seed,
     sources: Path | Sequence[Path] = (),
     threads: int | None = None,
     root: Path = "/",

@@ -21,6 +21,7 @@ from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.options import Progress, several
+from gordon.options.workloads import JobInput, JobRuns, NodeShares, Sampling
 from gordon.run import checks, folder
 from gordon.run.capture import Host, NodeCapture, hosts_of
 from gordon.run.folder import RunFolder
@@ -31,9 +32,6 @@ from gordon.workload.driver import Driver, JobFailed
 from gordon.workload.session import describe, opened
 from gordon.workload.standalone import Standalone
 
-NODES = 4
-#: The paper's nodes have 2 GB.
-MEMORY = "2GiB"
 #: Bytes of a file of the input, at least and at most; each node should get several.
 SMALLEST_PART, LARGEST_PART = 1 << 20, 64 << 20
 PARTS_PER_NODE = 4
@@ -97,16 +95,16 @@ def run(
     job: str,
     out: GivenPath,
     *,
-    size: str = "1GB",
-    nodes: int = NODES,
-    memory: str = MEMORY,
+    size: str = JobRuns.size,
+    nodes: int = NodeShares.nodes,
+    memory: str = NodeShares.memory,
     network: str | None = None,
     cores: float | None = None,
     disk_rate: str | None = None,
     parameters: Mapping[str, Any] | None = None,
-    seed: int = 1,
+    seed: int = JobInput.seed,
     sources: GivenPath | Sequence[GivenPath] = (),
-    interval_ns: int = 1_000_000_000,
+    interval_ns: int = Sampling.interval_ns,
     cluster: Cluster | None = None,
     command: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -174,8 +172,8 @@ def check_interval(interval_ns: int) -> None:
 def sizes_of(
     job: jobs.Job,
     size: str,
-    nodes: int,
-    memory: str = MEMORY,
+    nodes: int = NodeShares.nodes,
+    memory: str = NodeShares.memory,
     network: str | None = None,
     cores: float | None = None,
     disk_rate: str | None = None,

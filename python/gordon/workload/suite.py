@@ -14,15 +14,16 @@ from typing import Any
 
 from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
+from gordon.options.table import flags
+from gordon.options.workloads import JobInput, JobRuns, NodeDisks, NodeShares
 from gordon.run import folder
 from gordon.run.local import check_space
 from gordon.workload import jobs
-from gordon.workload.run import NODES, run, sizes_of
+from gordon.workload.run import run, sizes_of
 
 ALL = "all"
-SIZE = "1GB"
 #: The options of `run` for the nodes.
-OF_NODES = ("nodes", "memory", "network", "cores", "disk_rate")
+OF_NODES = tuple(flags(NodeShares, NodeDisks))
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,10 @@ def plan(
     job: str,
     out: GivenPath,
     *,
-    size: str | None = None,
+    size: str = JobRuns.size,
     scale: Fraction | None = None,
-    repeats: int = 1,
-    seed: int = 1,
+    repeats: int = JobRuns.repeats,
+    seed: int = JobInput.seed,
 ) -> list[Planned]:
     """The runs of `job`, or of all jobs for `all`. The input of each has `size`, or `scale` times
     the size in Table 2 of the paper. Repeats have the seeds after `seed`.
@@ -56,7 +57,7 @@ def plan(
     runs = []
     for id in ids:
         of_job = place / id if job == ALL else place
-        given = size or SIZE if scale is None else f"{int(jobs.get(id).paper_bytes * scale)}B"
+        given = size if scale is None else f"{int(jobs.get(id).paper_bytes * scale)}B"
         for number in range(repeats):
             own = of_job / str(number + 1) if repeats > 1 else of_job
             runs.append(Planned(id, own, given, seed + number))
@@ -72,8 +73,8 @@ def run_planned(runs: list[Planned], **options: Any) -> Iterator[tuple[Planned, 
         job = jobs.get(planned.job)
         job.complete(options.get("parameters") or {})
         if options.get("cluster") is None:
-            given = {name: options[name] for name in OF_NODES if name in options}
-            sizes = sizes_of(job, planned.size, **({"nodes": NODES} | given))
+            nodes = {name: options[name] for name in OF_NODES if name in options}
+            sizes = sizes_of(job, planned.size, **nodes)
             check_space(
                 next(path for path in planned.out.resolve().parents if path.exists()), sizes
             )

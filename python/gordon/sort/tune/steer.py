@@ -17,6 +17,7 @@ from gordon import __version__, flash
 from gordon.files import write_all
 from gordon.human import binary, figures, short
 from gordon.options import several
+from gordon.options.sorting import FlashTuning, Tuning
 from gordon.presets import Device
 from gordon.sort.tune.point import TRANSFERS, Point, toml
 from gordon.sort.tune.simulated import (
@@ -56,10 +57,10 @@ def steer(
     device: Device,
     *,
     set_values: Sequence[str] = (),
-    precondition: float = 0.8,
+    precondition: float = FlashTuning.precondition,
     records: int = 10_000_000,
     most: int = MOST,
-    seed: int = 0,
+    seed: int = Tuning.seed,
 ) -> Json:
     """Derives transfer sizes from a simulated flash device, as a starting point for `tune`.
 

@@ -13,6 +13,7 @@ from gordon import __version__, _core, sort
 from gordon.errors import GordonError
 from gordon.files import write_all
 from gordon.human import duration, short
+from gordon.options.sorting import Tuning
 from gordon.scratch import scratch
 from gordon.sort.presets import names, transfer_sizes
 from gordon.sort.tune import mounted
@@ -39,17 +40,17 @@ Notify = Callable[[Trial, Search], None]
 def tune(
     output: str | os.PathLike[str],
     *,
-    budget_s: float = 600.0,
+    budget_s: float = Tuning.budget_s,
     records: int | None = None,
     memory: str | None = None,
     temp: Sequence[str | os.PathLike[str]] = (),
-    folder: str | os.PathLike[str] = ".",
+    folder: str | os.PathLike[str] = Tuning.folder,
     source: str | os.PathLike[str] | None = None,
-    objective: str = "time",
+    objective: str = Tuning.objective,
     meter: Metered | None = None,
     may_overwrite: bool = False,
     curves: bool = False,
-    seed: int = 0,
+    seed: int = Tuning.seed,
     notify: Notify | None = None,
     export: str | None = None,
 ) -> dict[str, Any]:

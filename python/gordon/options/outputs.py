@@ -1,0 +1,54 @@
+"""Files that commands write of a result. They are options of commands only: functions return it."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from gordon.options.kinds import DIR, PATH, Named, Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Json:
+    """The result for programs."""
+
+    json_path: Annotated[str | None, Named("--json"), PATH] = None
+    """Write the result as JSON (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HtmlReport:
+    """The result for people."""
+
+    report: Annotated[str | None, PATH] = None
+    """Write the report, one HTML file that works offline."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashTables:
+    """The tables of a run on flash."""
+
+    parquet: Annotated[str | None, DIR] = None
+    """Write the tables (over time, latencies, queue depths, erases) as Parquet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskTables:
+    """The tables of a run on disks."""
+
+    parquet: Annotated[str | None, DIR] = None
+    """Write the tables (over time, latencies, depths) as Parquet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheTables:
+    """The tables of caches."""
+
+    parquet: Annotated[str | None, DIR] = None
+    """Write the tables (a row for each cache or size; lifetimes, erases) as Parquet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerLog:
+    """The readings of meters."""
+
+    out: Annotated[str | None, Named("-o", ("--out",)), Text("LOG.csv")] = None
+    """Write the samples of power as CSV."""
