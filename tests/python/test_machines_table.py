@@ -44,7 +44,7 @@ RESULT: dict[str, Any] = {
     "designs_total": 99,
     "model": "job",
     "nodes": 4,
-    "space": {"name": "ec2", "currency": "USD"},
+    "space": {"name": "ec2", "currency": "USD", "unit": None},
     "traces": [{"path": f"run/node-{number}"} for number in range(1, 5)],
     "verdict": {"id": "c8g.2xlarge", "machine": "c8g.2xlarge", "nodes": 4, "deadline_s": None},
     "sentence": "Cheapest: c8g.2xlarge.",

@@ -7,6 +7,7 @@ The tables are plain HTML. The same result gives the same bytes.
 from collections.abc import Callable
 from typing import Any
 
+from gordon.cache.entries import megabits, served, spent, years
 from gordon.cache.flashcache import POWER
 from gordon.cache.page import DASHES, rendered
 from gordon.human import binary
@@ -30,7 +31,7 @@ def render(swept: dict[str, Any]) -> str:
         points=points,
         names=[_name(point, points) for point in points],
         power=POWER,
-        tables=_tables(points),
+        tables=[served(points), spent(points)],
     )
 
 
@@ -40,7 +41,7 @@ def figures(points: list[Point]) -> dict[str, Spec]:
     for at, server in enumerate(points[0].get("servers", [])):
         title = f"Network bandwidth, {server['cores']} cores"
         drawn[f"bandwidth-{server['cores']}"] = _lines(
-            points, title, "Mbit/s", "dram_bytes", "flash_bytes", _megabits(at)
+            points, title, "Mbit/s", "dram_bytes", "flash_bytes", megabits(at)
         )
     drawn["misses"] = _lines(
         points,
@@ -71,7 +72,7 @@ def figures(points: list[Point]) -> dict[str, Spec]:
             "years",
             "flash_bytes",
             "dram_bytes",
-            lambda point: point["wear"]["lifetimes"][-1]["years"],
+            years(-1),
         )
         drawn["deviation"] = _lines(
             worn,
@@ -84,45 +85,8 @@ def figures(points: list[Point]) -> dict[str, Spec]:
     return drawn
 
 
-def _megabits(at: int) -> Callable[[Point], float]:
-    return lambda point: float(point["servers"][at]["bandwidth_bit_s"] / 1e6)
-
-
 def _milliwatts(key: str, part: str) -> Callable[[Point], float]:
     return lambda point: float(point[key][part] * 1e3)
-
-
-def _tables(points: list[Point]) -> list[dict[str, Callable[[Point], Any]]]:
-    """Columns of the tables of all points, and what is in them; none where there is nothing."""
-    found: dict[str, Callable[[Point], Any]] = {
-        "miss ratio": lambda point: point["miss_ratio"],
-        "miss ratio of bytes": lambda point: point["byte_miss_ratio"],
-        "mean us": lambda point: point["latency_us"]["mean"],
-        "p99 us": lambda point: point["latency_us"]["p99"],
-        "flash accesses/s": lambda point: point["flash"] and point["flash"]["accesses_per_s"],
-    }
-    for at, server in enumerate(points[0].get("servers", [])):
-        found[f"Mbit/s, {server['cores']} cores"] = _megabits(at)
-    worn: dict[str, Callable[[Point], Any]] = {
-        "area, cm2": lambda point: point["area"]["total_cm2"],
-        "cost, $": lambda point: point["cost"]["total_usd"],
-        "evictions": lambda point: point["wear"] and point["wear"]["evictions"],
-        "deviation of evictions": lambda point: (
-            point["wear"] and point["wear"]["standard_deviation"]
-        ),
-        "blocks spared": lambda point: point["wear"] and point["wear"]["block_rule_fired"],
-        "sets swapped": lambda point: point["wear"] and point["wear"]["set_rule_fired"],
-    }
-    lives: list[dict[str, Any]] = next(
-        (point["wear"]["lifetimes"] for point in points if point["wear"]), []
-    )
-    for at, life in enumerate(lives):
-        worn[f"years at {life['endurance']:,}"] = _years(at)
-    return [found, worn]
-
-
-def _years(at: int) -> Callable[[Point], Any]:
-    return lambda point: point["wear"] and point["wear"]["lifetimes"][at]["years"]
 
 
 def _name(point: Point, points: list[Point]) -> str:

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from gordon.cache.entries import served, spent, years
 from gordon.cli import say
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, Output, of_entries
 from gordon.human import binary, duration, figures, short
+from gordon.report.entries import NUMBER, Entry
 
 UNITS = {
     "object": "requests for objects",
@@ -104,24 +106,17 @@ def show_two_levels(console: Output, report: dict[str, Any]) -> None:
     columns += [
         Column("dram", [binary(point["dram_bytes"]) for point in points], right=True),
         Column("flash", [binary(point["flash_bytes"]) for point in points], right=True),
-        Column("misses", [ratio(point["miss_ratio"]) for point in points], right=True),
-        Column("mean us", [figures(point["latency_us"]["mean"]) for point in points], right=True),
-        Column(
-            "mW", [figures(point["power_down"]["total_w"] * 1e3) for point in points], right=True
-        ),
-        Column("cm2", [figures(point["area"]["total_cm2"]) for point in points], right=True),
-        Column("years", [_years(point) for point in points], right=True),
     ]
-    for at, server in enumerate(first.get("servers", [])):
-        mbits = [f"{point['servers'][at]['bandwidth_bit_s'] / 1e6:,.0f}" for point in points]
-        columns.append(Column(f"Mbit/s, {server['cores']} cores", mbits, right=True))
+    listed = {entry.key: entry for entry in [*served(points), *spent(points), _POWER, _YEARS]}
+    shown = ["miss_ratio", "mean_us", "power", "area", "years"]
+    shown += [key for key in listed if key.startswith("mbits_")]
+    columns += of_entries([listed[key] for key in shown], points, unknown="–")
     console.table(columns)
 
 
-def _years(point: dict[str, Any]) -> str:
-    """At the greatest endurance."""
-    years = point["wear"] and point["wear"]["lifetimes"][-1]["years"]
-    return "–" if years is None else figures(years)
+#: What only the screen lists: power without DRAM at rest, and years at the greatest endurance.
+_POWER = Entry("power", "mW", lambda point: point["power_down"]["total_w"] * 1e3, NUMBER)
+_YEARS = Entry("years", "years", years(-1), NUMBER)
 
 
 def show_curve(console: Output, report: dict[str, Any]) -> None:

@@ -5,13 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 from gordon.cli import warn
+from gordon.cli.designs_view import interval, table
 from gordon.cli.terminal import Column, Output
-from gordon.human import counted, figures, short
+from gordon.human import counted, figures
+from gordon.survey import entries
 from gordon.survey.prices import dated
-from gordon.survey.tasks import is_notable, limiting, outcome, recommended, recorded_line
+from gordon.survey.tasks import MODEL, is_notable, outcome, recommended, recorded_line
 
 Row = dict[str, Any]
 
+#: The entries on the screen, with what is left out of a narrow one.
+SPARE = {"slots": 4, "time": 0, "interval": 1, "price": 0, "month": 4, "energy": 2, "limit": 3}
 #: Stages on the screen: those that take longest.
 _STAGES = 12
 
@@ -27,7 +31,8 @@ def show_tasks(console: Output, result: Row, show_all: bool) -> None:
         f"{result['model']} model{dated(result)}"
     )
     console.text(recorded_line(result["application"]))
-    console.table(_clusters(result, shown))
+    listed = [*entries.clusters(result), interval(MODEL)]
+    console.table(table("cluster", shown, listed, SPARE, _remarks))
     left_out = len(rows) - len(shown)
     more = f"; --all also prints {left_out} more" if left_out else ""
     console.text(
@@ -43,47 +48,8 @@ def show_tasks(console: Output, result: Row, show_all: bool) -> None:
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])
 
 
-def _clusters(result: Row, shown: list[Row]) -> list[Column]:
-    def column(title: str, cell: Callable[[Row], str], **how: Any) -> Column:
-        return Column(title, [cell(row) for row in shown], **how)
-
-    number: dict[str, Any] = {"right": True}
-    columns = [
-        column("  cluster", lambda row: ("* " if row["pareto"] else "  ") + row["id"]),
-        column("slots", lambda row: str(row["nodes"] * row["slots_per_node"]), spare=4, **number),
-        column("time", lambda row: f"{figures(outcome(row)['time_s'])} s", **number),
-        column("low - high", _interval, spare=1, **number),
-    ]
-    currency = result["space"]["currency"]
-    if any(outcome(row)["price"] is not None for row in shown):
-        columns.append(column(currency, lambda row: _known(outcome(row)["price"]), **number))
-        month: dict[str, Any] = {"spare": 4, **number}
-        columns.append(
-            column(f"{currency}/month", lambda row: _known(row["price_per_month"]), **month)
-        )
-    if any(outcome(row)["energy_j"] is not None for row in shown):
-        columns.append(column("energy", _energy, spare=2, **number))
-    columns.append(column("limited by", limiting, spare=3))
-    columns.append(column("", lambda row: ", ".join(_remarks(row)), wraps=True))
-    return columns
-
-
 def _remarks(row: Row) -> list[str]:
     return [*row["names"], *(["recorded here"] if row["is_reference"] else [])]
-
-
-def _interval(row: Row) -> str:
-    of = outcome(row)
-    return f"{figures(of['time_s_low'])} - {figures(of['time_s_high'])} s"
-
-
-def _known(value: float | None) -> str:
-    return "" if value is None else figures(value)
-
-
-def _energy(row: Row) -> str:
-    energy = outcome(row)["energy_j"]
-    return "" if energy is None else short(energy, "J")
 
 
 def _stages(application: Row, best: Row) -> list[Column]:

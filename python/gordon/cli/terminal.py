@@ -7,13 +7,15 @@ row. Plain text in a pipe does not import rich, which takes longer than many com
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from gordon.report.entries import Entry, Row
 
 GAP = 2
 #: What makes a terminal of a pipe, for rich.
@@ -152,6 +154,24 @@ class Output:
         if (file := self._file) is not None:
             file.write("".join(f"{line}\n" for line in lines))
             file.flush()
+
+
+def of_entries(
+    entries: "Iterable[Entry]",
+    rows: "Sequence[Row]",
+    unknown: str = "",
+    spare: Mapping[str, int] | None = None,
+) -> list[Column]:
+    """A column for each entry, with `spare` of its key."""
+    return [
+        Column(
+            entry.short or entry.title,
+            [entry.on_screen(row, unknown) for row in rows],
+            right=not entry.unit.is_text,
+            spare=(spare or {}).get(entry.key, 0),
+        )
+        for entry in entries
+    ]
 
 
 def _rows(columns: list[Column]) -> Iterable[str]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from gordon.human import duration
 from gordon.report import page
-from gordon.report.kinds import DeviceKind, Group, Report, Rows, Run, Spec, Value, of, with_unit
+from gordon.report.entries import Value, of
+from gordon.report.kinds import DeviceKind, Group, Report, Rows, Run, Spec, with_unit
 from gordon.report.run_figures import TONES, axis, layout, over_time
 
 MECHANISM = {

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from gordon.human import percent
 from gordon.report import page
-from gordon.report.kinds import DeviceKind, Group, Report, Rows, Run, Spec, of, with_unit
+from gordon.report.entries import of
+from gordon.report.kinds import DeviceKind, Group, Report, Rows, Run, Spec, with_unit
 from gordon.report.run_figures import TONES, axis, layout, line_name, over_time
 
 PAGES = {

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from gordon.report import page
+from gordon.report.entries import Value, of
 
 Report = dict[str, Any]
-Value = Callable[[Report], Any]
 Shown = Callable[[Any], str]
 Group = tuple[str, list[dict[str, Any]]]
 Spec = dict[str, Any]
@@ -88,18 +88,6 @@ class Rows:
         """A row for each entry of a table in the reports that is not zero in all of them."""
         names = dict.fromkeys(n for report in self.reports for n, v in report[key].items() if v)
         return [self(name.replace("_", " "), of(key, name), shown) for name in names]
-
-
-def of(*path: str) -> Value:
-    """A value of a report by its path; None if it is missing."""
-
-    def value(report: Report) -> Any:
-        inner: Any = report
-        for key in path:
-            inner = inner.get(key) if inner else None
-        return inner
-
-    return value
 
 
 def with_unit(name: str) -> Shown:

@@ -11,7 +11,8 @@ from typing import Any
 from gordon.human import duration, load_of
 from gordon.parameters import rows
 from gordon.report import page
-from gordon.report.kinds import DeviceKind, Group, Rows, Run, of
+from gordon.report.entries import of
+from gordon.report.kinds import DeviceKind, Group, Rows, Run
 from gordon.report.run_figures import figures
 
 TIMES = {

@@ -7,8 +7,9 @@ import re
 from typing import Any
 
 from gordon import notices
-from gordon.human import figures, short
+from gordon.human import figures
 from gordon.report import page
+from gordon.survey import entries
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import (
     answer,
@@ -52,7 +53,7 @@ def render(result: Row) -> str:
     return page.render(
         "machines",
         result,
-        FILTERS | {"outcome": outcome, "shares": _shares, "money": money, "capacity": capacity},
+        FILTERS | {"outcome": outcome, "money": money, "capacity": entries.capacity},
         libraries=libraries(result),
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
@@ -67,49 +68,15 @@ def render(result: Row) -> str:
         known=known,
         compared=in_words(compared),
         three=len(compared) == len(_FIGURES),
-        columns=_columns(result, known),
+        columns=entries.on_page(entries.machines(result), rows, said),
         has_reference=bool(traced),
         measured_apart=not any(abs(time / measured - 1) < _SAME for time in traced),
         small=[row["id"] for row in rows if row["memory_fits"] is False],
         measured_s=measured,
         parts=page.grouped(sources(result["parameters"], notable)),
         names=SHARES,
+        shares=_shares,
     )
-
-
-def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
-    """The columns of the table: key, heading, hint."""
-    currency, speed = result["space"]["currency"], speed_hint(result)
-    columns = [
-        ("id", "machine", ""),
-        ("names", "remark", ""),
-        ("time", "time, s", "of one run of the job on all nodes"),
-        ("low", "low, s", "lower end of the 80 % range"),
-        ("high", "high, s", "upper end of the 80 % range"),
-    ]
-    if "price" in known:
-        columns.append(("price", f"price, {currency}", "of one run on all nodes"))
-    if "energy_j" in known:
-        columns.append(("energy", "energy", "of one run on all nodes"))
-    columns += [
-        ("limit", "limited by", "share of the time"),
-        ("nodes", "nodes", ""),
-        ("cores", "cores", "logical processors of a node"),
-        ("speed", "speed", speed),
-        ("memory", "memory", "main memory"),
-        ("storage", "storage", ""),
-        ("network", "network", "each way"),
-    ]
-    if "price" in known:
-        columns.append(("hour", f"{currency} / hour", "price of an hour of one machine"))
-        columns.append(("month", f"{currency} / month", "of all nodes with volumes, 730 hours"))
-    return columns
-
-
-def speed_hint(result: Row) -> str:
-    """The hint of a column with speeds of cores."""
-    hint, unit = "of a logical processor while all are busy", result["space"]["unit"]
-    return hint if unit is None else f"{hint}, relative to {unit['machine']}"
 
 
 def _remarks(row: Row, verdict: str | None) -> list[str]:
@@ -141,8 +108,3 @@ def in_words(names: list[str]) -> str:
 def money(price: float | None) -> str:
     """A price in three significant figures; a dash for None."""
     return "–" if price is None else figures(price)
-
-
-def capacity(size: int) -> str:
-    """Main memory, which is sold in powers of two."""
-    return f"{size / (1 << 30):.4g} GiB" if size >= 1 << 30 else short(size, "B")

@@ -8,8 +8,9 @@ from typing import Any
 from gordon import notices
 from gordon.human import duration
 from gordon.report import page
+from gordon.survey import entries
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines_page import capacity, money
+from gordon.survey.machines_page import money
 from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.service import (
     MODEL,
@@ -31,51 +32,23 @@ def render(result: Row) -> str:
     rows = sorted(result["designs"], key=cheapest_first)
     chosen = recommended(result)
     notable = [row for row in rows if is_notable(row, result)]
-    shown = {
-        key: any(row[key] is not None for row in rows) for key in ("price_per_month", "power_w")
-    }
+    said = {row["id"]: (["verdict"] if row["id"] == chosen else []) + remarks(row) for row in rows}
     return page.render(
         "service",
         result,
-        FILTERS
-        | {"money": money, "capacity": capacity, "keeps_up": keeps_up, "duration": duration},
+        FILTERS | {"money": money, "keeps_up": keeps_up, "duration": duration},
         libraries=LIBRARIES,
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
         rows=rows,
-        remarks={
-            row["id"]: (["verdict"] if row["id"] == chosen else []) + remarks(row) for row in rows
-        },
+        remarks=said,
         cards=notable,
         resources=RESOURCES,
-        priced=shown["price_per_month"],
-        metered=shown["power_w"],
-        columns=_columns(result, shown),
+        priced=any(row["price_per_month"] is not None for row in rows),
+        metered=any(row["power_w"] is not None for row in rows),
+        columns=entries.on_page(entries.designs(result), rows, said),
         parts=page.grouped(_used(result["parameters"], notable)),
     )
-
-
-def _columns(result: Row, shown: dict[str, bool]) -> list[tuple[str, str, str]]:
-    """The columns of the table: key, heading, hint."""
-    currency = result["space"]["currency"]
-    columns = [
-        ("id", "design", ""),
-        ("names", "remark", ""),
-        ("keeps", "keeps up", "with the headroom free in 99 % of the time, and at the peak"),
-    ]
-    columns += [(key, name, "not exceeded in 99 % of the time") for key, name in RESOURCES.items()]
-    if shown["price_per_month"]:
-        columns.append(("month", f"{currency} / month", "of all nodes, 730 hours"))
-    if shown["power_w"]:
-        columns.append(("power", "power", "mean of all nodes"))
-    return [
-        *columns,
-        ("nodes", "nodes", ""),
-        ("cores", "cores", "logical processors of a node"),
-        ("size", "memory", "main memory of a node"),
-        ("storage", "storage", "of a node"),
-        ("link", "link", "of a node, each way"),
-    ]
 
 
 def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from gordon import notices
 from gordon.human import counted, duration
 from gordon.report import page
+from gordon.survey import entries
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines_page import capacity, in_words, money, sources, speed_hint
+from gordon.survey.machines_page import in_words, money, sources
 from gordon.survey.page import FILTERS, LIBRARIES
-from gordon.survey.tasks import is_notable, limiting, outcome, recommended, recorded_line
+from gordon.survey.tasks import is_notable, outcome, recommended, recorded_line
 
 Row = dict[str, Any]
 
@@ -51,6 +52,7 @@ def render(result: Row) -> str:
     verdict = recommended(result)
     best = by_id[verdict or result["named"]["fastest"]]
     notable = [best, *(row for row in rows if row is not best and is_notable(row, verdict))]
+    said = {row["id"]: _remarks(row, verdict) for row in rows}
     known = {key for row in rows for key in _FIGURES if outcome(row)[key] is not None}
     against = next((key for key in _COSTS if key in known), "nodes")
     front = [row for row in rows if row["pareto"]]
@@ -61,11 +63,9 @@ def render(result: Row) -> str:
         FILTERS
         | {
             "outcome": outcome,
-            "limiting": limiting,
             "money": money,
-            "capacity": capacity,
+            "capacity": entries.capacity,
             "duration": duration,
-            "parts": _parts,
             "spaced": _spaced,
             "tone": str,
         },
@@ -75,7 +75,7 @@ def render(result: Row) -> str:
         rows=rows,
         best=best,
         is_recommended=verdict is not None,
-        remarks={row["id"]: _remarks(row, verdict) for row in rows},
+        remarks=said,
         cards=notable,
         known=known,
         against=against,
@@ -84,8 +84,9 @@ def render(result: Row) -> str:
         compared=in_words(
             ["time", *(name for key, name in _FIGURES.items() if _all_known(front, key))]
         ),
-        columns=_columns(result, known),
+        columns=entries.on_page(entries.clusters(result), rows, said),
         names=_names(rows),
+        shares=_parts,
         parts_of_cards=_names(notable),
         recorded=_capitalised(recorded_line(application)),
         not_simulated=_not_simulated(application["left_out"]),
@@ -93,39 +94,6 @@ def render(result: Row) -> str:
         has_one_scale=_ratio(application["time_s"], outcome(best)["time_s"]) < _APART,
         parameters=page.grouped(sources(result["parameters"], [*notable, *front])),
     )
-
-
-def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
-    """The columns of the table: key, heading, hint."""
-    currency, speed = result["space"]["currency"], speed_hint(result)
-    columns = [
-        ("cluster", "cluster", "sorts by the machine, then by the number of nodes"),
-        ("names", "remark", ""),
-        ("nodes", "nodes", ""),
-        ("slots", "slots", "tasks that all nodes run at a time"),
-        ("time", "time, s", "of the application on all nodes"),
-        ("low", "low, s", "lower end of the 80 % range"),
-        ("high", "high, s", "upper end of the 80 % range"),
-        ("floor", "floor, s", "seconds that no number of these nodes removes"),
-    ]
-    if "price" in known:
-        columns.append(("price", f"price, {currency}", "of one run on all nodes"))
-    if "energy_j" in known:
-        columns.append(("energy", "energy", "of one run on all nodes"))
-    columns += [
-        ("limit", "limited by", "share of the time"),
-        ("cores", "cores", "logical processors of a node"),
-        ("speed", "speed", speed),
-        ("memory", "memory", "main memory of a node"),
-        ("storage", "storage", "of a node"),
-        ("network", "network", "of a node, each way"),
-    ]
-    if "price" in known:
-        columns += [
-            ("hour", f"{currency} / hour", "price of an hour of all nodes"),
-            ("month", f"{currency} / month", "price of a month of all nodes"),
-        ]
-    return columns
 
 
 def _remarks(row: Row, verdict: str | None) -> list[str]:

@@ -1,0 +1,55 @@
+"""What the screen and the page of a sweep of two levels list of each point."""
+
+from typing import Any
+
+from gordon.report.entries import NUMBER, Entry, Unit, Value, of
+from gordon.report.numbers import sig
+
+Point = dict[str, Any]
+
+_RATIO = Unit("{:.4f}".format, sig)
+_WHOLE = Unit("{:,.0f}".format, sig)
+
+
+def served(points: list[Point]) -> list[Entry]:
+    """Misses, times and bandwidths."""
+    servers = points[0].get("servers", [])
+    return [
+        Entry("miss_ratio", "miss ratio", of("miss_ratio"), _RATIO, short="misses"),
+        Entry("byte_miss_ratio", "miss ratio of bytes", of("byte_miss_ratio"), _RATIO),
+        Entry("mean_us", "mean us", of("latency_us", "mean"), NUMBER),
+        Entry("p99_us", "p99 us", of("latency_us", "p99"), NUMBER),
+        Entry("accesses", "flash accesses/s", of("flash", "accesses_per_s"), NUMBER),
+        *(
+            Entry(f"mbits_{at}", f"Mbit/s, {server['cores']} cores", megabits(at), _WHOLE)
+            for at, server in enumerate(servers)
+        ),
+    ]
+
+
+def spent(points: list[Point]) -> list[Entry]:
+    """Area, cost and wear."""
+    worn = [point["wear"] for point in points if point["wear"]]
+    lives = worn[0]["lifetimes"] if worn else []
+    return [
+        Entry("area", "area, cm2", of("area", "total_cm2"), NUMBER, short="cm2"),
+        Entry("cost", "cost, $", of("cost", "total_usd"), NUMBER),
+        Entry("evictions", "evictions", of("wear", "evictions"), NUMBER),
+        Entry("deviation", "deviation of evictions", of("wear", "standard_deviation"), NUMBER),
+        Entry("spared", "blocks spared", of("wear", "block_rule_fired"), NUMBER),
+        Entry("swapped", "sets swapped", of("wear", "set_rule_fired"), NUMBER),
+        *(
+            Entry(f"years_{at}", f"years at {life['endurance']:,}", years(at), NUMBER)
+            for at, life in enumerate(lives)
+        ),
+    ]
+
+
+def megabits(server: int) -> Value:
+    """The bandwidth of web servers."""
+    return lambda point: float(point["servers"][server]["bandwidth_bit_s"] / 1e6)
+
+
+def years(life: int) -> Value:
+    """The lifetime at one of the endurances."""
+    return lambda point: point["wear"] and point["wear"]["lifetimes"][life]["years"]

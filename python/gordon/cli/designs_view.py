@@ -1,0 +1,38 @@
+"""The table of machines, clusters or designs of a service on the screen."""
+
+from collections.abc import Callable, Mapping
+
+from gordon.cli.terminal import Column, of_entries
+from gordon.human import figures
+from gordon.report.entries import COUNT, Entry, Row, known
+
+#: The cores of all nodes.
+ALL_CORES = Entry("all_cores", "cores", lambda row: row["cores"] * row["nodes"], COUNT)
+
+
+def interval(model: str) -> Entry:
+    """The range of the time by a model."""
+
+    def ends(row: Row) -> str:
+        low, high = row[model]["time_s_low"], row[model]["time_s_high"]
+        return f"{figures(low)} - {figures(high)} s"
+
+    return Entry("interval", "low - high", ends, COUNT)
+
+
+def table(
+    title: str,
+    rows: list[Row],
+    entries: list[Entry],
+    spare: Mapping[str, int],
+    remarks: Callable[[Row], list[str]],
+    enough: int | None = None,
+) -> list[Column]:
+    """The names of designs, those of the front with a mark; the entries that are keys of `spare`
+    and known, in its order; and the remarks, of which `enough` cells are kept on one line."""
+    by_key = {entry.key: entry for entry in entries}
+    return [
+        Column(f"  {title}", [("* " if row["pareto"] else "  ") + row["id"] for row in rows]),
+        *of_entries(known([by_key[key] for key in spare], rows), rows, spare=spare),
+        Column("", [", ".join(remarks(row)) for row in rows], wraps=True, enough=enough),
+    ]

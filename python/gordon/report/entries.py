@@ -1,0 +1,87 @@
+"""What results are shown by. A screen and a page write the same entries: each has a title, a value
+in the result, and a unit."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gordon.human import figures, short
+from gordon.report.numbers import percent, sig
+
+Row = dict[str, Any]
+Value = Callable[[Row], Any]
+Written = Callable[[Any], str]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How a value is written on a screen, and on a page, whose headings have units."""
+
+    on_screen: Written
+    on_page: Written
+    is_text: bool = False
+    """Whether it is a text, which is aligned at the left."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure or a text of a result."""
+
+    key: str
+    """Its name in a page, by which tables are sorted."""
+    title: str
+    """Its heading."""
+    value: Value
+    """The value of a row of the result, None if it is unknown."""
+    unit: Unit
+    hint: str = ""
+    """What the heading of a page says about it."""
+    short: str = ""
+    """Its heading on a screen, if it is another one."""
+    order: Value | None = None
+    """What a page sorts it by. Default: the value."""
+
+    def on_screen(self, row: Row, unknown: str = "") -> str:
+        """The cell of a screen."""
+        value = self.value(row)
+        return unknown if value is None else self.unit.on_screen(value)
+
+    def on_page(self, row: Row) -> str:
+        """The cell of a page; a dash if the value is unknown."""
+        value = self.value(row)
+        return "–" if value is None else self.unit.on_page(value)
+
+    def sorted_by(self, row: Row) -> Any:
+        """What a page sorts the row by; an empty text if the value is unknown."""
+        value = (self.order or self.value)(row)
+        return "" if value is None else value
+
+
+def of(*path: str) -> Value:
+    """A value of a report by its path; None if it is missing."""
+
+    def value(report: Row) -> Any:
+        inner: Any = report
+        for key in path:
+            inner = inner.get(key) if inner else None
+        return inner
+
+    return value
+
+
+def known(entries: Iterable[Entry], rows: Sequence[Row]) -> list[Entry]:
+    """The entries that have a value in any row."""
+    return [one for one in entries if any(one.value(row) is not None for row in rows)]
+
+
+def with_prefix(unit: str) -> Unit:
+    """Values with a prefix and a unit: `12.3 GB`."""
+    return Unit(lambda value: short(value, unit), lambda value: short(value, unit))
+
+
+TEXT = Unit(str, str, is_text=True)
+COUNT = Unit(str, str)
+NUMBER = Unit(figures, sig)
+SECONDS = Unit(lambda value: f"{figures(value)} s", sig)
+MONEY = Unit(figures, figures)
+SHARE = Unit("{:.0%}".format, percent)
