@@ -5,6 +5,7 @@ The table is plain HTML. The same result gives the same bytes.
 
 from typing import Any
 
+from gordon.cache.entries import CURVE
 from gordon.cache.page import CURVES, rendered
 from gordon.human import binary, figures, short
 from gordon.report.run_figures import TONES, Spec, axis, layout
@@ -19,6 +20,7 @@ def render(report: dict[str, Any]) -> str:
         report,
         [("", text) for text in report["warnings"]],
         facts=_facts(report),
+        columns=CURVE,
     )
 
 

@@ -1,18 +1,40 @@
-"""What the screen and the page of a sweep of two levels list of each point."""
+"""What the screens and the pages of caches list."""
 
 from typing import Any
 
-from gordon.report.entries import NUMBER, Entry, Unit, Value, of
+from gordon.report.entries import NUMBER, Entry, Unit, Value, of, with_prefix
 from gordon.report.numbers import sig
 
 Point = dict[str, Any]
 
 _RATIO = Unit("{:.4f}".format, sig)
-_WHOLE = Unit("{:,.0f}".format, sig)
+_FOUR_DIGITS = Unit("{:.4f}".format, "{:.4f}".format)
+_COUNT = Unit("{:,.0f}".format, sig)
+_BYTES = with_prefix("B")
+
+#: A point of a miss-ratio curve.
+CURVE = (
+    Entry("misses", "misses", of("misses"), _COUNT),
+    Entry(
+        "miss_ratio",
+        "miss ratio of requests",
+        of("miss_ratio"),
+        _FOUR_DIGITS,
+        short="of requests",
+    ),
+    Entry("byte_miss_ratio", "of bytes", of("byte_miss_ratio"), _FOUR_DIGITS),
+)
+#: A level of a cache of small objects.
+LEVEL = (
+    Entry("hits", "hits", of("hits"), _COUNT),
+    Entry("hit_bytes", "bytes hit", of("hit_bytes"), _BYTES),
+    Entry("objects", "objects at the end", of("resident_objects"), _COUNT, short="objects"),
+    Entry("bytes", "bytes at the end", of("resident_bytes"), _BYTES, short="bytes"),
+)
 
 
 def served(points: list[Point]) -> list[Entry]:
-    """Misses, times and bandwidths."""
+    """Of a point of a sweep of two levels: misses, times and bandwidths."""
     servers = points[0].get("servers", [])
     return [
         Entry("miss_ratio", "miss ratio", of("miss_ratio"), _RATIO, short="misses"),
@@ -21,14 +43,14 @@ def served(points: list[Point]) -> list[Entry]:
         Entry("p99_us", "p99 us", of("latency_us", "p99"), NUMBER),
         Entry("accesses", "flash accesses/s", of("flash", "accesses_per_s"), NUMBER),
         *(
-            Entry(f"mbits_{at}", f"Mbit/s, {server['cores']} cores", megabits(at), _WHOLE)
+            Entry(f"mbits_{at}", f"Mbit/s, {server['cores']} cores", megabits(at), _COUNT)
             for at, server in enumerate(servers)
         ),
     ]
 
 
 def spent(points: list[Point]) -> list[Entry]:
-    """Area, cost and wear."""
+    """Of such a point: area, cost and wear."""
     worn = [point["wear"] for point in points if point["wear"]]
     lives = worn[0]["lifetimes"] if worn else []
     return [

@@ -5,6 +5,7 @@ The tables are plain HTML. The same result gives the same bytes.
 
 from typing import Any
 
+from gordon.cache.entries import LEVEL
 from gordon.cache.page import rendered
 from gordon.human import binary, figures, percent, short
 from gordon.report.run_figures import TONES, Spec, axis, layout
@@ -21,6 +22,7 @@ def render(report: dict[str, Any]) -> str:
         report,
         [("", text) for text in report["warnings"]],
         facts=_facts(report),
+        columns=LEVEL,
     )
 
 

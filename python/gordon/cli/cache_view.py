@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gordon.cache.entries import served, spent, years
+from gordon.cache.entries import CURVE, served, spent, years
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output, of_entries
 from gordon.human import binary, duration, figures, short
@@ -135,9 +135,7 @@ def show_curve(console: Output, report: dict[str, Any]) -> None:
     console.table(
         [
             Column("dram", [binary(point["dram_bytes"]) for point in points], right=True),
-            Column("misses", [f"{point['misses']:,}" for point in points], right=True),
-            Column("of requests", [ratio(point["miss_ratio"]) for point in points], right=True),
-            Column("of bytes", [ratio(point["byte_miss_ratio"]) for point in points], right=True),
+            *of_entries(CURVE, points, unknown="–"),
         ]
     )
     console.text(

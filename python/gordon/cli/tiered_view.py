@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from gordon.cache.entries import LEVEL
 from gordon.cli.cache_view import begin
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, Output, of_entries
 from gordon.human import binary, duration, figures, lifetime, short
 
 
@@ -18,9 +19,7 @@ def show(console: Output, report: dict[str, Any]) -> None:
     console.table(
         [
             Column("level", [level["level"] for level in levels]),
-            Column("hits", [f"{level['hits']:,}" for level in levels], right=True),
-            Column("objects", [f"{level['resident_objects']:,}" for level in levels], right=True),
-            Column("bytes", [short(level["resident_bytes"], "B") for level in levels], right=True),
+            *of_entries([one for one in LEVEL if one.key != "hit_bytes"], levels),
         ]
     )
     console.text(

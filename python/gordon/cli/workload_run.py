@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gordon.cli import options
-from gordon.files import STDOUT, write_all
+from gordon.files import STDOUT
 from gordon.options import command, only_given
 from gordon.options.table import flags
 from gordon.options.workloads import (
@@ -22,6 +22,7 @@ from gordon.options.workloads import (
 )
 
 if TYPE_CHECKING:
+    from gordon.cli.terminal import Output
     from gordon.workload.run import Cluster
 
 #: Ids of `gordon.workload.jobs`, whose import is slow; a test compares them.
@@ -67,7 +68,7 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
     output. `gordon survey RUN` surveys it. With `all`, RUN has a folder for each job. Needs Java
     and PySpark (pip install 'gordon[spark]'); nodes of their own need root.
     """
-    from gordon.cli import output, say
+    from gordon.cli import output, say, terminal
     from gordon.cli.progress import Moved
     from gordon.workload.suite import plan, run_planned
 
@@ -87,12 +88,12 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
 
         app = App(Path(given["app"]), arguments or (), [*map(Path, modules)], given["main_class"])
         report = run_app(app, out, notify=notify, **how)
-        _show(report, out, is_json=json_path == STDOUT)
-        if json_path is not None:
-            write_all({json_path: report | {"folder": out}})
+        result = report | {"folder": out}
+        output.finish(lambda console: _show(console, report, out), [(json_path, result)])
         return
     parameters = dict(map(_pair, given["parameters"]))
     runs = plan(job, out, **_of(chosen, JobRuns), seed=chosen.get("seed", JobInput.seed))
+    console = terminal.messages() if json_path == STDOUT else terminal.data()
     reports = []
     with Moved("generating the input") as progress:
         made = run_planned(
@@ -105,10 +106,11 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
             **how,
         )
         for planned, report in made:
-            _show(report, str(planned.out), is_json=json_path == STDOUT)
+            _show(console, report, str(planned.out))
             reports.append(report | {"folder": str(planned.out)})
-    if json_path is not None:
-        write_all({json_path: reports[0] if len(runs) == 1 else {"runs": reports}})
+    # Each run is shown when it ends.
+    result = reports[0] if len(runs) == 1 else {"runs": reports}
+    output.finish(lambda _: None, [(json_path, result)])
 
 
 def _of(chosen: dict[str, Any], *tables: type[Any]) -> dict[str, Any]:
@@ -160,9 +162,9 @@ def _cluster(job: str | None, chosen: dict[str, Any]) -> "Cluster | None":
     return Cluster(chosen["master"], inputs, chosen["result"], chosen.get("via"), hosts)
 
 
-def _show(report: dict[str, Any], out: str, *, is_json: bool) -> None:
+def _show(console: "Output", report: dict[str, Any], out: str) -> None:
     """The warnings of a run, and what was traced."""
-    from gordon.cli import say, terminal
+    from gordon.cli import say
     from gordon.human import counted, duration
     from gordon.run import folder
 
@@ -179,7 +181,6 @@ def _show(report: dict[str, Any], out: str, *, is_json: bool) -> None:
         words.append(f"driver: {known}")
     if "verification" in report:
         words.append(f"{counted(len(report['verification']['checks']), 'check')} passed")
-    console = terminal.messages() if is_json else terminal.data()
     console.text(f"{out}: {', '.join(words)}")
 
 
