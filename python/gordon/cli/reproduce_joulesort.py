@@ -4,13 +4,12 @@ import click
 
 from gordon.cli import options
 from gordon.options import command
-from gordon.options.sorting import SystemsPlot, SystemValues
+from gordon.options.sorting import SortSystems
 
 
 @click.command()
-@command.of(SystemValues)
+@command.of(SortSystems)
 @options.json_out
-@command.of(SystemsPlot)
 def joulesort(set_values: tuple[str, ...], json_path: str | None, plot: str | None) -> None:
     """Compare the systems of the JouleSort paper with the model and with the paper's claims.
 

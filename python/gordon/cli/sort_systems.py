@@ -6,14 +6,13 @@ import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
-from gordon.options.sorting import Extrapolated, SystemsPlot, SystemValues
+from gordon.options.sorting import Extrapolated, SortSystems
 
 
 @click.command()
 @click.argument("systems", required=False)
-@command.of(Extrapolated, SystemValues)
+@command.of(Extrapolated, SortSystems)
 @options.json_out
-@command.of(SystemsPlot)
 def extrapolate(systems: str | None, json_path: str | None, plot: str | None, **given: Any) -> None:
     """Model the time, power and records/J of a sort on other systems.
 

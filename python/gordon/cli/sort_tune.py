@@ -7,7 +7,7 @@ import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
-from gordon.options.sorting import FlashTuning, Tuning, TuningPlot
+from gordon.options.sorting import FlashTuning, Tuning
 from gordon.options.table import flags
 
 #: Options that have no effect on settings from a simulated device, and all that have one.
@@ -18,7 +18,6 @@ OF_FLASH = ("set_values", "precondition", "records", "seed")
 @click.command()
 @command.of(Tuning, FlashTuning)
 @options.json_out
-@command.of(TuningPlot)
 def tune(json_path: str | None, **given: Any) -> None:
     """Find the settings that sort best on your own devices.
 
@@ -38,7 +37,7 @@ def tune(json_path: str | None, **given: Any) -> None:
     out, plot = chosen.get("out", Tuning.out), chosen.get("plot")
     output.check(out, json_path, plot=plot, used=[given["source"]])
     if given["flash"] is not None:
-        named = flags(Tuning, TuningPlot)
+        named = flags(Tuning)
         for name in OF_SORTS:
             if name in chosen:
                 raise click.UsageError(

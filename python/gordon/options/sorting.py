@@ -233,6 +233,8 @@ class Tuning:
     export: Annotated[str | None, Text("SOCKET")] = None
     """Socket of the device, served by `gordon block serve --timing real`, that holds all folders.
     Its statistics of collection, queue and busy dies steer the search."""
+    plot: Annotated[str | None, PATH] = None
+    """Draw cost against each setting, as PNG, SVG or PDF."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,14 +251,6 @@ class FlashTuning:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuningPlot:
-    """A picture of a search."""
-
-    plot: Annotated[str | None, PATH] = None
-    """Draw cost against each setting, as PNG, SVG or PDF."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Extrapolated:
     """The sort that is modelled on other systems."""
 
@@ -268,18 +262,12 @@ class Extrapolated:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SystemValues:
-    """Changes of the systems."""
+class SortSystems:
+    """Systems under a sort: what is changed of them, and a picture."""
 
     set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
     """Override a value: system.3B.cpu=core2-duo, drive.micron.write=200MB, board.desktop.base=9W,
     records=1000000000. Measured rows keep their own size."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SystemsPlot:
-    """A picture of the systems."""
-
     plot: Annotated[str | None, PATH] = None
     """Draw time against power, and the plateaus of records/J, as PNG, SVG or PDF."""
 
