@@ -55,3 +55,10 @@ def node(
         "parts": {k: {name: parts.get(k, name)} for k, name in made_of.items()},
     }
     return _core.node_power(json.dumps(config))
+
+
+def storage(name: str, parts: Catalogue) -> tuple[float, float, float]:
+    """Watts of a storage device when idle, when it only reads, and when it only writes. Raises
+    GordonError for an unknown name."""
+    kind = parts.storage_kind(name)
+    return _core.storage_power(name, json.dumps({kind: {name: parts.get(kind, name)}}))

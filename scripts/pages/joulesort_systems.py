@@ -21,7 +21,8 @@ from gordon.reproduce.joulesort.machines import others
 from gordon.sort import presets
 from gordon.sort.systems import data, fit
 from gordon.sort.systems.model import Parts, run
-from gordon.sort.systems.schema import Systems, Value, read
+from gordon.sort.systems.schema import Systems
+from gordon.tables import Value, read
 from markdown_pages import render, table
 
 Json = dict[str, Any]

@@ -14,7 +14,7 @@ from gordon.reproduce.joulesort import published
 from gordon.reproduce.joulesort.machines import others
 from gordon.sort import presets
 from gordon.sort.systems import data, extrapolate, own, plateaus, plot
-from gordon.sort.systems.schema import Value
+from gordon.tables import Value
 from markdown_pages import render
 
 from conftest import Run, raises

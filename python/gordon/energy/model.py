@@ -14,7 +14,6 @@ ignores clocks, temperature and instruction mix, and its values are always `mode
 programs: its idle baseline is the idle power of the parts only if nothing else runs.
 """
 
-import json
 import os
 import re
 import time
@@ -211,10 +210,7 @@ def _level(part: dict[str, Any]) -> Level:
 
 
 def _storage(name: str) -> Storage:
-    catalogue = parts.Catalogue()
-    kind = catalogue.storage_kind(name)
-    part = {kind: {name: catalogue.get(kind, name)}}
-    return Storage(*_core.storage_power(name, json.dumps(part)))
+    return Storage(*power.storage(name, parts.Catalogue()))
 
 
 def busy_seconds(root: Path) -> float:

@@ -1,4 +1,4 @@
-"""The designs of a result as flat rows, for `--csv`, with the same numbers as `--json`."""
+"""Rows of a result as CSV, with the same numbers as `--json`."""
 
 import csv
 import io
@@ -8,10 +8,14 @@ from typing import Any
 def to_csv(result: dict[str, Any]) -> str:
     """One line per design; nested keys are joined with `_`, with the unit of energies last. The
     stages of a cluster, which are rows of their own, are only in `--json`."""
-    rows = [_flat(design) for design in result["designs"]]
     prices_date = result.get("space", {}).get("prices_date")
-    if prices_date is not None:
-        rows = [row | {"prices_date": prices_date} for row in rows]
+    dated = {} if prices_date is None else {"prices_date": prices_date}
+    return rows_to_csv([design | dated for design in result["designs"]])
+
+
+def rows_to_csv(tables: list[dict[str, Any]]) -> str:
+    """One line per table; nested keys are joined with `_`, with the unit of energies last."""
+    rows = [_flat(table) for table in tables]
     names: dict[str, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))

@@ -4,7 +4,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from gordon.sort.systems import data, model, run, schema
+from gordon import tables
+from gordon.sort.systems import data, model, run
 from gordon.sort.systems.model import Parts
 from gordon.sort.systems.schema import System, Systems
 
@@ -21,7 +22,7 @@ def published() -> list[Json]:
 def others() -> Systems:
     """The machines that are not in the paper's tables, with the parts of the paper."""
     with as_file(files("gordon.reproduce.joulesort") / "published.toml") as path:
-        return schema.read(Systems, _table(path), "")
+        return tables.read(Systems, _table(path), "")
 
 
 def _table(path: Path | None) -> data.Table:
@@ -31,7 +32,7 @@ def _table(path: Path | None) -> data.Table:
 
 
 def _rows(path: Path | None) -> list[Json]:
-    parts = Parts(schema.read(Systems, _table(path), ""))
+    parts = Parts(tables.read(Systems, _table(path), ""))
     first = run.extrapolate(path)
     by_size = {first["records"]: first}
     rows = []

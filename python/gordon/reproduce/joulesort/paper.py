@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from gordon.sort.systems import schema
-from gordon.sort.systems.schema import Number, Share, Some
+from gordon import tables
+from gordon.tables import Number, Share, Some
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,4 +30,4 @@ class Claims:
 def claims() -> Claims:
     """The claims, each with its section."""
     text = (files("gordon.reproduce.joulesort") / "claims.toml").read_text("utf-8")
-    return schema.read(Claims, tomllib.loads(text), "claims")
+    return tables.read(Claims, tomllib.loads(text), "claims")

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gordon import tables
 from gordon.options import several
 from gordon.reproduce.joulesort import claims
-from gordon.sort.systems import data, extrapolate, plateaus, schema
+from gordon.sort.systems import data, extrapolate, plateaus
 from gordon.sort.systems.model import Parts
+from gordon.sort.systems.schema import Systems
 
 Json = dict[str, Any]
 
@@ -22,7 +24,7 @@ def report(set_values: Sequence[str] = ()) -> Json:
     same = found["records"] == size
     at_size = found if same else extrapolate(set_values=[*settings, f"records={size}"])
     data.change(table, settings)
-    parts = Parts(schema.read(schema.Systems, table, ""))
+    parts = Parts(tables.read(Systems, table, ""))
     points = claims.points(parts, found["systems"])
     found["plateaus"] = plateaus.of(points) | {"points": points}
     found["claims"] = claims.compare(parts, found | {"systems": at_size["systems"]}, size)

@@ -16,7 +16,8 @@ from gordon.arrays import np
 from gordon.errors import GordonError
 from gordon.parts import unknown
 from gordon.sort.systems.demand import Demand, Group, Phase
-from gordon.sort.systems.schema import Array, Cpu, Drive, System, Systems, Value
+from gordon.sort.systems.schema import Array, Cpu, Drive, System, Systems
+from gordon.tables import Value
 
 GB = 1e9
 P = TypeVar("P")

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
-from gordon import __version__
+from gordon import __version__, tables
 from gordon.errors import GordonError, located
 from gordon.options import several
 from gordon.parts import unknown
-from gordon.sort.systems import data, fit, model, own, plateaus, rows, schema
+from gordon.sort.systems import data, fit, model, own, plateaus, rows
 from gordon.sort.systems.demand import Demand, Phase
 from gordon.sort.systems.model import Parts, Taken
 from gordon.sort.systems.schema import System, Systems
@@ -44,7 +44,7 @@ def extrapolate(
             kind="needs-option",
         )
     with located(where):
-        parts = Parts(schema.read(Systems, table, ""))
+        parts = Parts(tables.read(Systems, table, ""))
         work = fit.Work(parts)
         modelled = _modelled(parts, names)
     if mine is not None:
