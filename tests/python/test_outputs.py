@@ -54,6 +54,7 @@ ALSO = {
     "block export": ["in", "in/no.raw"],
     "block wear": ["in"],
     "sweep": ["in"],
+    "cost petabyte": ["--inputs", "in"],
     "meter list": [],
     "meter record": ["--", "in"],
     "joulesort": ["--records", "5", "--dir", "in"],

@@ -16,7 +16,7 @@ from gordon import GordonError, _core
 from conftest import Run, raises
 
 PACKAGES = [
-    *("block", "bundled", "cache", "disk", "energy", "flash", "joulesort"),
+    *("block", "bundled", "cache", "cost", "disk", "energy", "flash", "joulesort"),
     *("reproduce", "run", "sort", "storage", "survey", "sweep", "workload"),
 ]
 

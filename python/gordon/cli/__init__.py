@@ -53,6 +53,7 @@ COMMANDS = {
         "gordon.cli.reproduce:reproduce",
         "Compare results with those of the papers: gordon, joulesort, rewrite.",
     ),
+    "cost": ("gordon.cli.cost:cost", "Compute what storing a petabyte costs."),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one part."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one space."),
     "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),

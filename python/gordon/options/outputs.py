@@ -52,3 +52,11 @@ class PowerLog:
 
     out: Annotated[str | None, Named("-o", ("--out",)), Text("LOG.csv")] = None
     """Write the samples of power as CSV."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PetabyteTable:
+    """The table of a petabyte."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write each medium with 1 to 8 processors a server as CSV (-: stdout)."""

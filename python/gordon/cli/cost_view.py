@@ -1,0 +1,75 @@
+"""The screen of `gordon cost petabyte`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gordon.cli.paper_view import show_items
+from gordon.cli.terminal import Column, Output
+from gordon.human import figures, short
+
+Row = dict[str, Any]
+
+
+def show_petabyte(console: Output, result: Row) -> None:
+    """A row for each medium, the price of bandwidth, and the figures of the paper."""
+    currency, rows = result["currency"], result["media"]
+
+    def column(title: str, cell: Callable[[Row], str], of: list[Row] = rows) -> Column:
+        return Column(title, [cell(row) for row in of], right=True)
+
+    console.text(
+        f"{short(result['capacity_bytes'], 'B')} on each medium, prices of "
+        f"{result['inputs']['name']} in {currency}; all values are computed, all parts active"
+    )
+    console.table(
+        [
+            Column("medium", [row["summary"] or row["medium"] for row in rows]),
+            column("media", lambda r: f"{r['media']:,}"),
+            column("servers", lambda r: f"{r['servers']:,}"),
+            column("processors", lambda r: f"{r['processors']:g}"),
+            column("media cost", lambda r: _money(r["media_cost"])),
+            column("other cost", lambda r: _money(r["nonmedia_cost"])),
+            column("other", lambda r: f"{r['nonmedia_cost_share']:.1%}"),
+            column("a GB", lambda r: figures(r["cost_per_gb"])),
+            column("power", lambda r: short(r["total_power_w"], "W")),
+            column("other", lambda r: f"{r['nonmedia_power_share']:.1%}"),
+        ]
+    )
+    console.table(_prices(result))
+    arrays = result["bandwidth"]
+    if arrays:
+        console.text(f"arrays of {figures(arrays[0]['bandwidth_mb_s'])} MB/s")
+        console.table(
+            [
+                Column("array", [f"{row['array']}: {_parts(row)}" for row in arrays]),
+                column(currency, lambda r: _money(r["cost"]), arrays),
+                column("a MB/s", lambda r: figures(r["cost_per_mb_s"]), arrays),
+                column("power", lambda r: short(r["active_w"], "W"), arrays),
+            ]
+        )
+    show_items(console, result["items"])
+
+
+def _prices(result: Row) -> list[Column]:
+    """The prices and powers of what a server is made of: Table 7."""
+    parts = result["parts"]
+
+    def column(title: str, cell: Callable[[Row], str]) -> Column:
+        return Column(title, [cell(part) for part in parts], right=True)
+
+    return [
+        Column("part", [part["summary"] or part["part"] for part in parts]),
+        column(
+            "capacity", lambda p: short(p["capacity_bytes"], "B") if p["capacity_bytes"] else "-"
+        ),
+        column(result["currency"], lambda p: f"{p['price']:,g}"),
+        column("active", lambda p: short(p["active_w"], "W")),
+    ]
+
+
+def _money(cost: float) -> str:
+    return short(cost, "") if cost >= 1e6 else f"{cost:,.0f}"
+
+
+def _parts(row: Row) -> str:
+    return f"{figures(row['parts'])} x {row['part']}"

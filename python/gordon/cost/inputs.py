@@ -1,0 +1,145 @@
+"""The inputs of the cost model: a shipped TOML file, or a person's own.
+
+All prices of a file are in one currency, its `currency`.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+from gordon import tables
+from gordon.errors import GordonError
+from gordon.parts import unknown
+from gordon.tables import Bytes, Limits, Value
+
+#: A price in the currency of the file. Nothing of a server costs more than a billion.
+Price = Annotated[Value, Limits("", 0.001, 1e9)]
+#: The power of a part or an enclosure.
+Power = Annotated[Value, Limits("W", 0, 1e6)]
+#: A number of pieces in a server.
+Pieces = Annotated[Value, Limits("", 1, 1e5)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A processor or an enclosure. `currency` is that of its price, by default the file's."""
+
+    summary: str = ""
+    price: Price
+    active: Power
+    currency: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Medium(Part):
+    """A storage medium and the server that holds it: `slots` media and `processors` in an
+    enclosure."""
+
+    capacity: Bytes
+    slots: Pieces
+    enclosure: str
+    processors: Pieces
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bandwidth:
+    """Arrays of the same bandwidth: the flash of a part of the catalogue, and disks whose price is
+    known, of a medium."""
+
+    each: Bytes
+    flash_capacity: Bytes
+    flash_price_per_gb: Price
+    flash_part: str
+    disks_price: Price
+    disks_medium: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """The content of a file of inputs."""
+
+    summary: str = ""
+    currency: str
+    capacity: Bytes
+    processor: Part
+    media: dict[str, Medium]
+    enclosure: dict[str, Part]
+    bandwidth: Bandwidth | None = None
+
+
+def names() -> list[str]:
+    """The names of the shipped files of inputs."""
+    own = ("paper.toml",)
+    folder = files("gordon.cost")
+    return sorted(
+        file.name[:-5]
+        for file in folder.iterdir()
+        if file.name.endswith(".toml") and file.name not in own
+    )
+
+
+def text(name: str) -> str:
+    """The TOML text of a shipped file of inputs. Raises GordonError for an unknown name."""
+    if name not in names():
+        raise unknown("file of inputs", name, names())
+    return (files("gordon.cost") / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def load(inputs: str) -> Inputs:
+    """A shipped file of inputs, or the file at a path, checked. Raises GordonError."""
+    is_path = "/" in inputs or inputs.endswith(".toml") or Path(inputs).is_file()
+    origin = inputs if inputs not in names() and is_path else f"{inputs}.toml"
+    content = _read(inputs) if origin == inputs else text(inputs)
+    try:
+        table = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        raise GordonError(f"{origin}: {error}", "fix the TOML at this place", "bad-toml") from None
+    try:
+        found = tables.read(Inputs, table, "")
+        _check(found)
+    except GordonError as error:
+        raise error.at(origin) from None
+    return found
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise GordonError(
+            f"cannot read the inputs {path}: {why}",
+            "`gordon cost inputs` prints the shipped ones as a template",
+            kind="unreadable-file",
+        ) from None
+
+
+def _check(found: Inputs) -> None:
+    """Raises GordonError for a currency that is not the file's, names of no table, or no media."""
+    if not found.media:
+        raise GordonError("there are no media", "a table [media.NAME]", kind="no-media")
+    for place, part in parts(found):
+        if part.currency not in (None, found.currency):
+            raise GordonError(
+                f"{place}: its price is in {part.currency}, and the file is in {found.currency}",
+                "convert the prices to one currency",
+                kind="mixed-currencies",
+            )
+    for name, medium in found.media.items():
+        if medium.enclosure not in found.enclosure:
+            known = list(found.enclosure)
+            raise unknown("enclosure", medium.enclosure, known).at(f"media.{name}")
+    arrays = found.bandwidth
+    if arrays is not None and arrays.disks_medium not in found.media:
+        raise unknown("medium", arrays.disks_medium, list(found.media)).at("bandwidth")
+
+
+def parts(found: Inputs) -> list[tuple[str, Part]]:
+    """What has a price, with its place in the file."""
+    return [
+        ("processor", found.processor),
+        *((f"media.{name}", part) for name, part in found.media.items()),
+        *((f"enclosure.{name}", part) for name, part in found.enclosure.items()),
+    ]

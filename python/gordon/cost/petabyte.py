@@ -1,0 +1,273 @@
+"""The cost of storing a petabyte in DRAM, flash and disks: the model of section 6.2 of the paper.
+
+A server is an enclosure with as many media as it has slots for, and processors. From the capacity C
+follow, for a medium of capacity c:
+
+    media   = ceil(C / c)             servers = ceil(media / slots)
+    media cost = media x price        non-media cost = servers x (enclosure + processors x price)
+
+and the powers in the same way, all parts active. Shares are those of the sum of both.
+"""
+
+from dataclasses import asdict
+from math import ceil
+from typing import Any
+
+from gordon import __version__, _core, power
+from gordon.cost import inputs as files
+from gordon.cost import statements
+from gordon.cost.inputs import Inputs, Medium, Part
+from gordon.cost.paper import Cells, Figure, figure, item, paper
+from gordon.errors import GordonError
+from gordon.human import figures, percent
+from gordon.options.costs import PetabyteOptions
+from gordon.parameters import flat
+from gordon.parts import Catalogue
+
+Row = dict[str, Any]
+
+#: The shipped inputs, those of Table 7.
+SHIPPED = "gordon-2009"
+#: Numbers of processors of a server that are compared.
+COUNTS = range(1, 9)
+#: The columns of Table 8.
+CELLS = {
+    "servers": ("servers", ""),
+    "media_cost": ("cost of media", "USD"),
+    "nonmedia_cost": ("cost of the rest", "USD"),
+    "nonmedia_cost_share": ("share of the cost that is not of media", "%"),
+    "nonmedia_power_share": ("share of the power that is not of media", "%"),
+}
+#: Those that depend on the number of processors.
+OF_REST = ("nonmedia_cost", "nonmedia_cost_share", "nonmedia_power_share")
+GB = 1e9
+
+
+def petabyte(
+    inputs: str = PetabyteOptions.inputs,
+    *,
+    capacity: str | None = None,
+    processors: int | None = None,
+) -> Row:
+    """The cost and power of storing a petabyte on each medium, next to Table 8 of the paper.
+
+    `inputs` is a shipped file of prices or the path of one; `capacity` and `processors` of a server
+    replace those of the file. Costs are in the currency of the file, powers in watts. Figures of
+    the paper are compared only if all inputs are the paper's. Raises GordonError.
+    """
+    found = files.load(inputs)
+    if processors is not None and not 1 <= processors <= 1024:
+        raise GordonError(
+            f"--processors {processors}: not from 1 to 1024", "--processors 4", kind="bad-number"
+        )
+    size = found.capacity.value if capacity is None else _size(capacity)
+    rows = [row(name, medium, found, size, processors) for name, medium in found.media.items()]
+    by_processors = [
+        row(one["medium"], found.media[one["medium"]], found, size, count)
+        | {"is_chosen": count == one["processors"]}
+        for one in rows
+        for count in sorted({*COUNTS, one["processors"]})
+    ]
+    arrays = [] if found.bandwidth is None else bandwidths(found)
+    is_paper = inputs == SHIPPED and capacity is None and processors is None
+    items = []
+    if is_paper:
+        items = [*_table8(rows, by_processors, found), *statements.of_costs(found, arrays)]
+    return {
+        "version": __version__,
+        "inputs": {"name": inputs, "summary": found.summary},
+        "currency": found.currency,
+        "capacity_bytes": size,
+        "parts": [_part(place, part) for place, part in files.parts(found)],
+        "media": rows,
+        "by_processors": by_processors,
+        "bandwidth": arrays,
+        "items": items,
+        "parameters": _parameters(found),
+    }
+
+
+def _size(capacity: str) -> float:
+    size = _core.parse_bytes(capacity)
+    if size == 0:
+        raise GordonError(
+            f"--capacity {capacity}: nothing to store", "--capacity 1PB", kind="bad-number"
+        )
+    return float(size)
+
+
+def _part(place: str, part: Part) -> Row:
+    """The price and the power of a part, and the capacity of a medium."""
+    return {
+        "part": place,
+        "summary": part.summary,
+        "capacity_bytes": part.capacity.value if isinstance(part, Medium) else None,
+        "price": part.price.value,
+        "active_w": part.active.value,
+    }
+
+
+def row(name: str, medium: Medium, found: Inputs, size: float, processors: float | None) -> Row:
+    """All figures of a medium. `processors` of a server are by default those of the file."""
+    count = medium.processors.value if processors is None else processors
+    enclosure, cpu = found.enclosure[medium.enclosure], found.processor
+    media = ceil(size / medium.capacity.value)
+    servers = ceil(media / medium.slots.value)
+    server_cost = enclosure.price.value + count * cpu.price.value
+    server_power = enclosure.active.value + count * cpu.active.value
+    cost, other_cost = media * medium.price.value, servers * server_cost
+    watts, other_watts = media * medium.active.value, servers * server_power
+    return {
+        "medium": name,
+        "summary": medium.summary,
+        "media": media,
+        "slots": medium.slots.value,
+        "servers": servers,
+        "processors": count,
+        "server_cost": server_cost,
+        "server_power_w": server_power,
+        "media_cost": cost,
+        "nonmedia_cost": other_cost,
+        "total_cost": cost + other_cost,
+        "nonmedia_cost_share": other_cost / (cost + other_cost),
+        "media_power_w": watts,
+        "nonmedia_power_w": other_watts,
+        "total_power_w": watts + other_watts,
+        "nonmedia_power_share": other_watts / (watts + other_watts),
+        "cost_per_gb": (cost + other_cost) / (size / GB),
+        "power_per_tb_w": (watts + other_watts) / (size / GB / 1000),
+    }
+
+
+def bandwidths(found: Inputs) -> list[Row]:
+    """Arrays of the same bandwidth: their price, power and price by bandwidth."""
+    arrays = found.bandwidth
+    assert arrays is not None
+    medium, part = found.media[arrays.disks_medium], arrays.flash_part
+    rate, disks_price = arrays.each.value, arrays.disks_price.value
+    disks = disks_price / medium.price.value
+    flash_price = arrays.flash_capacity.value / GB * arrays.flash_price_per_gb.value
+    flash_power = max(power.storage(part, Catalogue())[1:])
+    made = [
+        ("flash", part, 1.0, flash_price, flash_power),
+        ("disks", arrays.disks_medium, disks, disks_price, disks * medium.active.value),
+    ]
+    return [
+        {
+            "array": array,
+            "part": part,
+            "parts": count,
+            "bandwidth_mb_s": rate / 1e6,
+            "cost": cost,
+            "cost_per_mb_s": cost / (rate / 1e6),
+            "active_w": watts,
+        }
+        for array, part, count, cost, watts in made
+    ]
+
+
+def _table8(rows: list[Row], by_processors: list[Row], found: Inputs) -> list[Row]:
+    """The cells of Table 8 next to ours, in its order."""
+    items = []
+    for ours in rows:
+        cells = paper().table8[ours["medium"]]
+        counts = [one for one in by_processors if one["medium"] == ours["medium"]]
+        fits = {key: _fits(key, cells, counts) for key in OF_REST}
+        for key, (says, unit) in CELLS.items():
+            printed = figure(getattr(cells, key))
+            id = f"table8.{ours['medium']}.{key}"
+            made = item(id, "Table 8", f"{ours['summary']}: {says}", unit, printed, ours[key])
+            is_of_rest = key in OF_REST
+            made["processors_that_fit"] = fits[key] if is_of_rest else None
+            made["processors_implied"] = _implied(key, printed, ours, found) if is_of_rest else None
+            if not made["agrees"]:
+                made["reason"] = _reason(key, printed, ours, fits, made["processors_implied"])
+            elif ours[key] > printed.high or ours[key] < printed.low:
+                made["reason"] = _rounded(key, printed, ours, found)
+            items.append(made)
+    return items
+
+
+def _fits(key: str, cells: Cells, counts: list[Row]) -> list[int]:
+    """The numbers of processors with which a cell follows."""
+    printed = figure(getattr(cells, key))
+    return [int(one["processors"]) for one in counts if printed.agrees(one[key])]
+
+
+def _implied(key: str, printed: Figure, ours: Row, found: Inputs) -> float:
+    """The number of processors of a server, not whole, with which the printed value follows."""
+    cpu, enclosure = found.processor, found.enclosure[found.media[ours["medium"]].enclosure]
+    share = printed.value / (1 - printed.value) if key.endswith("share") else None
+    if key == "nonmedia_power_share":
+        assert share is not None
+        whole, of_media = enclosure.active.value, ours["media_power_w"]
+        return (share * of_media / ours["servers"] - whole) / cpu.active.value
+    cost = printed.value if share is None else share * ours["media_cost"]
+    return (cost / ours["servers"] - enclosure.price.value) / cpu.price.value
+
+
+def _reason(
+    key: str, printed: Figure, ours: Row, fits: dict[str, list[int]], implied: float | None
+) -> str:
+    """Why a cell does not follow."""
+    if implied is None:
+        return (
+            f"{ours['media']:,} media at the price of Table 7 cost {ours['media_cost']:,.0f}, and "
+            f"no printed input makes that {printed.text}"
+        )
+    assumed = int(ours["processors"])
+    with_assumed = [_noun(one) for one in OF_REST if assumed in fits[one]]
+    why = f", from which follows: {', '.join(with_assumed)}" if with_assumed else ""
+    chosen = f"the paper prints no number, and {_are(assumed)} assumed here{why}"
+    if not fits[key]:
+        return (
+            f"no whole number of processors a server gives it ({figures(implied)} would); {chosen}"
+        )
+    others = [_noun(one) for one in OF_REST if one != key and fits[one] != fits[key]]
+    counts = " or ".join(map(str, fits[key]))
+    return (
+        f"it follows from {counts} processors a server, from which does not follow: "
+        f"{', '.join(others)}; {chosen}"
+    )
+
+
+def _are(count: int) -> str:
+    return "1 is" if count == 1 else f"{count} are"
+
+
+def _noun(key: str) -> str:
+    return CELLS[key][0].replace("that is not of media", "of the rest")
+
+
+def _rounded(key: str, printed: Figure, ours: Row, found: Inputs) -> str:
+    """Why a cell agrees only within the tolerance."""
+    if key != "servers":
+        return f"within 1 % of what rounds to {printed.text}"
+    medium = found.media[ours["medium"]]
+    held = printed.value * medium.slots.value * medium.capacity.value / found.capacity.value
+    return (
+        f"the paper rounds {ours['media'] / medium.slots.value:,.1f} to the nearest server: "
+        f"{printed.text} servers hold {percent(held)} of the petabyte"
+    )
+
+
+def _parameters(found: Inputs) -> list[Row]:
+    """A row for each input, with its place in the paper."""
+    return [
+        {"kind": "cost", "part": place} | row
+        for place, table in [
+            ("", {"capacity": asdict(found.capacity)}),
+            *((name, asdict(part)) for name, part in files.parts(found)),
+            *([] if found.bandwidth is None else [("bandwidth", asdict(found.bandwidth))]),
+        ]
+        for row in flat(_plain(table), "", None)
+        if row["key"] not in ("currency", "enclosure", "flash_part", "disks_medium")
+    ]
+
+
+def _plain(table: Row) -> Row:
+    """Values with only the origin that they have."""
+    return {
+        key: {k: v for k, v in field.items() if v is not None} if isinstance(field, dict) else field
+        for key, field in table.items()
+    }
