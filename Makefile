@@ -148,6 +148,7 @@ figures: build
 	$(VENV)/python scripts/pages/sort_tuning.py > docs/design/sort-tuning.md
 	$(VENV)/python scripts/pages/web_server.py > docs/design/web-server.md
 	$(VENV)/python scripts/pages/paper_jobs.py > docs/design/paper-jobs.md
+	$(VENV)/python scripts/pages/cost.py > docs/design/cost.md
 
 sort-live: build
 	mkdir -p build

@@ -7,6 +7,9 @@ def version() -> str: ...
 def parse_bytes(text: str) -> int:
     """`64KiB`, `64k` -> 65536."""
 
+def parse_rate(text: str) -> float:
+    """`10Gb` -> 1.25e9 bytes a second."""
+
 def parse_ns(text: str) -> int:
     """`0.1s` -> 100000000."""
 
@@ -157,6 +160,9 @@ class MachinePower:
 
     def max(self) -> list[float]:
         """Watts in the most expensive kind of work."""
+
+def plan(config: str) -> str:
+    """Simulates a plan of jobs (JSON); returns its report (JSON)."""
 
 def storage_power(name: str, parts: str) -> tuple[float, float, float]:
     """Watts of a storage part when idle, when it only reads, and when it only writes."""

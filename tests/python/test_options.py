@@ -15,12 +15,14 @@ from typing import Any, get_type_hints
 import click
 import pytest
 
+import gordon.cost
 import gordon.energy
 import gordon.flash
 import gordon.options
 import gordon.survey
 from gordon.cli import gordon as gordon_command
 from gordon.options import command, kinds
+from gordon.options.costs import PetabyteOptions
 from gordon.options.devices import Amplification
 from gordon.options.loads import Host
 from gordon.options.meters import MeteredRuns, Metering, Rest, Root
@@ -100,6 +102,7 @@ def test_every_option_of_a_command_is_of_a_table() -> None:
     [
         (gordon.flash.wa, {"progress"}, [Amplification]),
         (gordon.survey.run, {"traces", "progress"}, [SurveyOptions]),
+        (gordon.cost.petabyte, set(), [PetabyteOptions]),
         (
             gordon.energy.record,
             {"command", "stdout", "notify"},

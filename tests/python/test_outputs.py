@@ -55,6 +55,8 @@ ALSO = {
     "block wear": ["in"],
     "sweep": ["in"],
     "cost petabyte": ["--inputs", "in"],
+    "rack": ["--node", "none", "--space", "in"],
+    "plan": ["--node", "none", "--link", "1Gb", "--jobs", "in"],
     "meter list": [],
     "meter record": ["--", "in"],
     "joulesort": ["--records", "5", "--dir", "in"],

@@ -5,10 +5,11 @@ use gordon_cluster::space::config::{Cpu, Memory, Network, Overhead, Space};
 use gordon_config::Kind;
 use gordon_hdd::DiskConfig;
 use gordon_hdd::classic::ClassicConfig;
+use gordon_plan::JobQueue;
 use gordon_sort::Settings;
 use gordon_ssd::SsdConfig;
 
-pub(crate) const KINDS: [Kind; 10] = [
+pub(crate) const KINDS: [Kind; 11] = [
     Kind::of::<Space>("space"),
     Kind::of::<Cpu>("cpu"),
     Kind::of::<Memory>("memory"),
@@ -19,4 +20,5 @@ pub(crate) const KINDS: [Kind; 10] = [
     Kind::of::<ClassicConfig>("drive"),
     Kind::of::<Design>("flashcache"),
     Kind::of::<Settings>("sort"),
+    Kind::of::<JobQueue>("jobs"),
 ];

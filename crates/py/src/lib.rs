@@ -10,6 +10,7 @@ mod flash;
 mod io;
 mod kinds;
 mod nodes;
+mod plan;
 mod power;
 mod probe;
 mod run;
@@ -22,7 +23,7 @@ mod web;
 
 use error::{GordonError, raise};
 use gordon_config as config;
-use gordon_units::{Bytes, Hertz, Ns, ParseError, Volts, Watts};
+use gordon_units::{Bytes, DataRate, Hertz, Ns, ParseError, Volts, Watts};
 use kinds::KINDS;
 use pyo3::prelude::*;
 use std::str::FromStr;
@@ -42,6 +43,12 @@ fn quantity<T: FromStr<Err = ParseError>>(text: &str) -> PyResult<T> {
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
     quantity::<Bytes>(text).map(|found| found.0)
+}
+
+/// Parses text such as `10Gb` or `125MB` to a number of bytes a second.
+#[pyfunction]
+fn parse_rate(text: &str) -> PyResult<f64> {
+    quantity::<DataRate>(text).map(|found| found.0)
 }
 
 /// Parses text such as `0.1s` to a number of nanoseconds.
@@ -87,6 +94,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("GordonError", module.py().get_type::<GordonError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
     module.add_function(wrap_pyfunction!(parse_ns, module)?)?;
     module.add_function(wrap_pyfunction!(parse_hertz, module)?)?;
     module.add_function(wrap_pyfunction!(parse_watts, module)?)?;
@@ -147,6 +155,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(survey::replay_one, module)?)?;
     module.add_function(wrap_pyfunction!(survey::replay_keep, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_class::<power::MachinePower>()?;
     module.add_function(wrap_pyfunction!(power::storage_power, module)?)?;
     Ok(())

@@ -54,6 +54,8 @@ COMMANDS = {
         "Compare results with those of the papers: gordon, joulesort, rewrite.",
     ),
     "cost": ("gordon.cli.cost:cost", "Compute what storing a petabyte costs."),
+    "rack": ("gordon.cli.rack:rack", "Add up a node, an enclosure and a rack; check limits."),
+    "plan": ("gordon.cli.plan:plan", "Plan jobs on slices of an array, with deadlines."),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one part."),
     "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one space."),
     "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),

@@ -29,10 +29,10 @@ def show_petabyte(console: Output, result: Row) -> None:
             column("processors", lambda r: f"{r['processors']:g}"),
             column("media cost", lambda r: _money(r["media_cost"])),
             column("other cost", lambda r: _money(r["nonmedia_cost"])),
-            column("other", lambda r: f"{r['nonmedia_cost_share']:.1%}"),
+            column("cost share", lambda r: f"{r['nonmedia_cost_share']:.1%}"),
             column("a GB", lambda r: figures(r["cost_per_gb"])),
             column("power", lambda r: short(r["total_power_w"], "W")),
-            column("other", lambda r: f"{r['nonmedia_power_share']:.1%}"),
+            column("power share", lambda r: f"{r['nonmedia_power_share']:.1%}"),
         ]
     )
     console.table(_prices(result))

@@ -13,6 +13,7 @@ KINDS = (
     "drive",
     "flashcache",
     "sort",
+    "jobs",
     "sweep",
 )
 

@@ -1,12 +1,18 @@
-"""What an installation costs and can do: a petabyte of storage, and its parts.
+"""What an installation costs and can do: a petabyte of storage, a rack, a queue of jobs.
 
     import gordon.cost
     gordon.cost.petabyte()["media"][0]["total_cost"]
+    gordon.cost.rack("MaxE")["rack"]["active_w"]
+    gordon.cost.plan("MaxE", link="2Gb", data="10TB")["jobs"][0]["end_s"]
 
-`petabyte` is the cost model of section 6.2 of the Gordon paper. Each result that the paper prints is next to the computed one. A failure raises
+`petabyte` is the cost model of section 6.2 of the Gordon paper, `rack` the node, enclosure and rack
+of its section 3 for any node, `plan` a queue of jobs on the virtualised array of its section 6.3.
+Each result that the paper prints is next to the computed one. A failure raises
 `gordon.GordonError`, whose args are (message, hint).
 """
 
 from gordon.cost.petabyte import petabyte
+from gordon.cost.plan import plan
+from gordon.cost.rack import rack
 
-__all__ = ["petabyte"]
+__all__ = ["petabyte", "plan", "rack"]

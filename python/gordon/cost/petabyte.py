@@ -200,10 +200,11 @@ def _implied(key: str, printed: Figure, ours: Row, found: Inputs) -> float:
     share = printed.value / (1 - printed.value) if key.endswith("share") else None
     if key == "nonmedia_power_share":
         assert share is not None
-        whole, of_media = enclosure.active.value, ours["media_power_w"]
-        return (share * of_media / ours["servers"] - whole) / cpu.active.value
+        of_server: float = share * ours["media_power_w"] / ours["servers"]
+        return (of_server - enclosure.active.value) / cpu.active.value
     cost = printed.value if share is None else share * ours["media_cost"]
-    return (cost / ours["servers"] - enclosure.price.value) / cpu.price.value
+    cost_of_server: float = cost / ours["servers"]
+    return (cost_of_server - enclosure.price.value) / cpu.price.value
 
 
 def _reason(

@@ -60,3 +60,19 @@ class PetabyteTable:
 
     csv_path: Annotated[str | None, Named("--csv"), PATH] = None
     """Write each medium with 1 to 8 processors a server as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RackTable:
+    """The table of a rack."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write the node, the enclosure and the rack as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanTable:
+    """The table of a plan."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write the jobs as CSV (-: stdout)."""

@@ -18,20 +18,30 @@ Row = dict[str, Any]
 MODELS = ("sync", "nosync")
 SPACE = "gordon-2009"  # the space of the paper
 FLASH = "gordon-slc-256g"  # the paper's array
+DISK = "sata-7200-1tb"  # the paper's disk
 
 
 def designs() -> list[dict[str, Any]]:
     """The designs of the paper's table: processor, clock, number of processors, and storage."""
-    return [
-        {
-            "cpu": row["cpu"],
-            "clock": f"{row['ghz']:g}GHz",
-            "cpus": row["cpus"],
-            "storage": FLASH,
-            "count": 1,
-        }
-        for row in _paper()["rows"]
-    ]
+    return [_design(row, FLASH, 1) for row in _paper()["rows"]]
+
+
+def named() -> dict[str, dict[str, Any]]:
+    """The designs that the paper names: those of its table, and MaxE-disk."""
+    paper = _paper()
+    found = {row["name"]: _design(row, FLASH, 1) for row in paper["rows"] if row["name"]}
+    disk = paper["maxe_disk"]
+    return found | {"MaxE-disk": _design(disk, DISK, disk["count"])}
+
+
+def _design(row: Row, storage: str, count: int) -> dict[str, Any]:
+    return {
+        "cpu": row["cpu"],
+        "clock": f"{row['ghz']:g}GHz",
+        "cpus": row["cpus"],
+        "storage": storage,
+        "count": count,
+    }
 
 
 def _paper() -> Row:

@@ -1,0 +1,42 @@
+"""`gordon plan --node ID --link RATE`."""
+
+from typing import Any
+
+import click
+
+from gordon.cli import options
+from gordon.options import command, only_given
+from gordon.options.costs import PlanOptions
+from gordon.options.outputs import PlanTable
+
+
+@click.command()
+@command.of(PlanOptions)
+@options.json_out
+@command.of(PlanTable)
+@click.pass_context
+def plan(
+    context: click.Context, /, json_path: str | None, csv_path: str | None, **given: Any
+) -> None:
+    """Plan jobs on slices of an array that load their data from a warehouse.
+
+    The usage of section 6.3 of the Gordon paper: a job takes one slice or more, loads its data over
+    their links, computes, and transfers its results back; jobs are served in the order of their
+    arrival. The exit status is 1 if a job misses its deadline; printed are which jobs, by how much,
+    and what would meet all deadlines.
+
+    \b
+    gordon plan --node MaxE --link 2Gb --data 10TB
+    gordon plan --node framework-desktop --nodes 64 --slices 4 --link 10Gb --data 8TB --overlap
+    """
+    from gordon.cli import output
+    from gordon.cli.plan_view import show_plan
+    from gordon.cost import plan as planned
+    from gordon.survey.columns import rows_to_csv
+
+    output.check(json_path, csv_path, used=[given["jobs"]])
+    result = planned(**only_given(given))
+    files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["jobs"]))]
+    output.finish(lambda console: show_plan(console, result), files)
+    if result["late"]:
+        context.exit(1)

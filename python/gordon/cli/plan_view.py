@@ -1,0 +1,99 @@
+"""The screen of `gordon plan`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gordon.cli.paper_view import show_items
+from gordon.cli.terminal import Column, Output
+from gordon.human import counted, duration, figures, percent, short
+
+Row = dict[str, Any]
+
+_RATES = ("read", "write", "load")
+
+
+def show_plan(console: Output, result: Row) -> None:
+    """A slice, the jobs, what is used, the deadlines that are missed, and what would meet them."""
+    one, node = result["slice"], result["node"]
+    console.text(
+        f"{counted(result['slices'], 'slice')} of {counted(one['nodes'], 'node')} "
+        f"{node['id']}; all values are modelled"
+    )
+    console.text(_slice(one, result["overlap"]))
+    console.table(_jobs(result["jobs"]))
+    console.text(
+        f"{duration(result['span_s'])} in all; links transfer {result['link_busy_share']:.0%} of "
+        f"it, slices compute {result['compute_busy_share']:.0%}; {result['hidden_share']:.0%} of "
+        "the transfers are hidden by computing"
+    )
+    for line in _late(result):
+        console.text(line)
+    show_items(console, result["items"])
+
+
+def _slice(one: Row, overlap: bool) -> str:
+    """A slice in a sentence."""
+    size, half = short(one["capacity_bytes"], "B"), ", half of it for each job" if overlap else ""
+    read, write, load = (short(one[f"{key}_bytes_per_s"], "B/s") for key in _RATES)
+    return (
+        f"slice: {size}{half}, reads {read}, writes {write}, loaded at {load}, "
+        f"{percent(one['load_share'])} of its bandwidth; {figures(one['hidden_s_per_gb'])} s of "
+        "computing a GB hide the loading"
+    )
+
+
+def _jobs(jobs: list[Row]) -> list[Column]:
+    def column(title: str, cell: Callable[[Row], str]) -> Column:
+        return Column(title, [cell(job) for job in jobs], right=True)
+
+    columns = [
+        Column("job", [job["name"] for job in jobs]),
+        column("nodes", lambda j: f"{j['nodes']:,}"),
+        column("data", lambda j: short(j["data_bytes"], "B")),
+        column("arrives", lambda j: duration(j["arrival_s"])),
+        column("loads", lambda j: duration(j["load_s"])),
+        column("computes", lambda j: duration(j["compute_s"])),
+        column("results", lambda j: duration(j["unload_s"])),
+        column("waits", lambda j: duration(j["wait_s"])),
+        column("ends at", lambda j: duration(j["end_s"])),
+    ]
+    if any(job["due_s"] is not None for job in jobs):
+        columns.append(
+            column("due at", lambda j: "" if j["due_s"] is None else duration(j["due_s"]))
+        )
+        columns.append(column("late by", lambda j: duration(j["late_s"]) if j["late_s"] else ""))
+    return columns
+
+
+def _late(result: Row) -> list[str]:
+    """The deadlines that are missed, and what would meet them."""
+    late = [job for job in result["jobs"] if job["late_s"]]
+    if not late:
+        return []
+    lines = []
+    for job in late:
+        allowed = duration(job["due_s"] - job["arrival_s"])
+        text = f"{job['name']} misses its deadline of {allowed} by {duration(job['late_s'])}"
+        if job["is_late_alone"]:
+            text += f": it takes {duration(job['alone_s'])} even without other jobs"
+        needed = duration(job["end_s"] - job["arrival_s"])
+        lines.append(f"{text}; a deadline of {needed} would be met")
+    remedies = " or ".join(_remedy(one) for one in result["remedies"])
+    if remedies:
+        lines.append(f"all deadlines would be met with {remedies}")
+    else:
+        lines.append(
+            "neither overlap, nor a link 1,024 times as fast, nor 64 times the slices would meet "
+            "all deadlines: change the jobs"
+        )
+    return lines
+
+
+def _remedy(remedy: Row) -> str:
+    match remedy["change"]:
+        case "overlap":
+            return "--overlap"
+        case "link":
+            return f"a link of {short(remedy['link_bytes_per_s'] * 8, 'b/s')} for each slice"
+        case _:
+            return f"{remedy['slices']:,} slices ({remedy['nodes']:,} nodes)"

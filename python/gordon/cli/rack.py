@@ -1,0 +1,46 @@
+"""`gordon rack --node ID`."""
+
+from typing import Any
+
+import click
+
+from gordon.cli import options
+from gordon.options import command, only_given
+from gordon.options.costs import RackOptions
+from gordon.options.outputs import RackTable
+
+
+@click.command()
+@command.of(RackOptions)
+@options.json_out
+@command.of(RackTable)
+def rack(json_path: str | None, csv_path: str | None, **given: Any) -> None:
+    """Add up a node, an enclosure and a rack, and check their limits.
+
+    Capacity and bandwidth are those of the simulated storage, power is that of the power model, all
+    parts idle or all active. For MaxE, the node of the Gordon paper, figures of its section 3 are
+    next to those that follow from printed inputs. What is not known of a node is printed as such.
+
+    \b
+    gordon rack --node MaxE
+    gordon rack --node framework-desktop --nodes 8 --enclosures 4 --rack-power 10kW
+    """
+    from gordon.cli import output
+    from gordon.cli.rack_view import show_rack
+    from gordon.cost import rack as computed
+    from gordon.survey.columns import rows_to_csv
+
+    output.check(json_path, csv_path)
+    result = computed(**only_given(given))
+    files = [(json_path, result), (csv_path, lambda: rows_to_csv(_rows(result)))]
+    output.finish(lambda console: show_rack(console, result), files)
+
+
+def _rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The node, the enclosure and the rack."""
+    node = {key: value for key, value in result["node"].items() if key != "unknown"}
+    return [
+        {"level": "node", "nodes": 1} | node,
+        {"level": "enclosure"} | result["enclosure"],
+        {"level": "rack"} | result["rack"],
+    ]

@@ -1,0 +1,256 @@
+"""A node of an installation: a machine or a design of a space, and what is known of it.
+
+Capacity, bandwidth and power come from where surveys take them: the parts of the catalogue, the
+simulated device, and the power model. What is not known is None, with the reason.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gordon import _core, power, storage
+from gordon.cost.paper import paper
+from gordon.parts import Catalogue, unknown
+from gordon.quantity import number, value
+from gordon.survey import measured, quotas, table6
+from gordon.survey import space as spaces
+
+Row = dict[str, Any]
+
+#: Requests with which the bandwidth of a storage is simulated: large, sequential, in a full queue.
+_SIZE, _DEPTH = "1MiB", 32
+_PATTERNS = ("sequential-read", "sequential-write")
+
+
+@dataclass
+class Node:
+    """A node. Rates are in bytes a second, powers in watts, prices in `currency`."""
+
+    id: str
+    space: str
+    kind: str
+    """`design` or `machine`."""
+    summary: str
+    storage: str
+    capacity_bytes: float | None = None
+    read_bytes_per_s: float | None = None
+    write_bytes_per_s: float | None = None
+    network_bytes_per_s: float | None = None
+    idle_w: float | None = None
+    active_w: float | None = None
+    parts_active_w: float | None = None
+    """Power of the parts of a design, all active, without overhead."""
+    budget_w: float | None = None
+    """Most power of a node of the space."""
+    price: float | None = None
+    currency: str | None = None
+    controller: Row | None = None
+    """The flash controller of a node with a flash array on its board."""
+    unknown: dict[str, str] = field(default_factory=dict)
+    """Why values are None."""
+
+    def row(self) -> Row:
+        """The node as results have it."""
+        keys = [key for key in self.__dataclass_fields__ if key not in ("unknown", "budget_w")]
+        unknown = [{"what": what, "reason": why} for what, why in self.unknown.items()]
+        return {key: getattr(self, key) for key in keys} | {"unknown": unknown}
+
+
+def find(name: str, space: str | None = None) -> Node:
+    """The node of this name: a design of a grid (`atom-1.9GHz-x1-flash`), one of Table 6 (`MaxE`),
+    a machine, or a machine with one of its storages (`framework-desktop/nvme-qlc-2tb`). Without a
+    space all shipped ones are searched. Raises GordonError."""
+    known: list[str] = []
+    for one in [space] if space is not None else spaces.names():
+        loaded = spaces.load(one)
+        with spaces.blamed(one, []):
+            designs = dict(_designs(loaded))
+            machines = dict(_machines(loaded))
+            if name in designs:
+                return _of_design(name, designs[name], loaded)
+            if name in machines:
+                return _of_machine(name, *machines[name], loaded)
+        known += [*designs, *machines]
+    where = "" if space is None else f" of the space {space}"
+    raise unknown(f"node{where}", name, known)
+
+
+def _designs(space: spaces.Space) -> Iterator[tuple[str, Row]]:
+    """The designs of a grid by their ids, as the core names them, and by the names of Table 6."""
+    if not spaces.has_grid(space):
+        return
+    for cpus in space["processors"]:
+        for clock in cpus["clocks"]:
+            for count in cpus["counts"]:
+                processors = f"{cpus['part']}-{number(clock) / 1e9:g}GHz-x{count}"
+                for stored in space["storage"]:
+                    for devices in stored["counts"]:
+                        label = stored["label"]
+                        label += "" if stored["counts"] == [1] else str(devices)
+                        design = {"cpu": cpus["part"], "clock": clock, "cpus": count}
+                        design |= {"storage": stored["part"], "count": devices}
+                        yield f"{processors}-{label}", design
+    if space["name"] == table6.SPACE:
+        yield from table6.named().items()
+
+
+def _machines(space: spaces.Space) -> Iterator[tuple[str, tuple[Row, Row]]]:
+    """The machines by their ids, each with its first storage; and a machine with several storages
+    by its id and each of them, as surveys name it."""
+    for machine in spaces.machines(space):
+        choices = spaces.storages(machine)
+        yield machine["id"], (machine, choices[0])
+        if len(choices) > 1:
+            yield from ((f"{machine['id']}/{_label(one)}", (machine, one)) for one in choices)
+
+
+def _label(stored: Row) -> str:
+    """What distinguishes a storage of a machine: `nvme-tlc-1tb-x2-400MB`."""
+    count = value(stored.get("count", 1))
+    part = stored.get("part") or Path(stored.get("measured", "")).stem
+    words = [part, f"x{count}" if count > 1 else "", str(value(stored.get("bandwidth", "")))]
+    return "-".join(word for word in words if word)
+
+
+def _of_design(id: str, design: Row, space: spaces.Space) -> Node:
+    """A design: its parts, with the overhead that surveys fit."""
+    parts = Catalogue(space.get("parts"))
+    spaces.use(parts, space)
+    common = space["node"]
+    per = value(common["memory_per"])
+    overhead = parts.get("overhead", common["overhead"])
+    ratio = power.fit(overhead, Catalogue.shipped_first(space.get("parts")), per)["ratio"]
+    idle, active = power.node(design, common["memory"], parts, per)
+    network = _core.parse_bytes(value(parts.get("network", common["network"])["bandwidth"]))
+    node = Node(
+        id=id,
+        space=space["name"],
+        kind="design",
+        summary=f"{design['cpus']} x {design['cpu']} at {design['clock']}, "
+        f"{design['count']} x {design['storage']}",
+        storage=_counted(design["storage"], design["count"]),
+        network_bytes_per_s=float(network),
+        idle_w=idle * ratio,
+        active_w=active * ratio,
+        parts_active_w=active,
+        budget_w=number(space["budget"], "budget"),
+        unknown={"price": "the parts of the catalogue have no prices"},
+    )
+    _add_storage(node, design["storage"], design["count"], parts)
+    _add_controller(node, design["storage"], design["count"], parts)
+    return node
+
+
+def _of_machine(id: str, machine: Row, stored: Row, space: spaces.Space) -> Node:
+    """A machine with one of its storages."""
+    quotas.resolve([machine])
+    parts = Catalogue(space.get("parts"))
+    networks = machine["network"]
+    network = networks[0] if isinstance(networks, list) else networks
+    count = value(stored.get("count", 1))
+    node = Node(
+        id=id,
+        space=space["name"],
+        kind="machine",
+        summary=machine.get("summary", ""),
+        storage=_counted(stored["part"], count) if "part" in stored else "a volume",
+        network_bytes_per_s=_core.parse_rate(value(network)),
+        currency=space.get("currency", "USD"),
+    )
+    if "part" in stored:
+        _add_storage(node, stored["part"], count, parts)
+    else:
+        node.unknown["capacity"] = "the space gives no size of the volume"
+    _limit(node, stored, machine["id"])
+    _add_power(node, machine, stored, parts)
+    _add_price(node, machine)
+    node.unknown["pins"] = "the space has no pins of the machine's storage controller"
+    return node
+
+
+def _counted(part: str, count: int) -> str:
+    return part if count == 1 else f"{count} x {part}"
+
+
+def _add_storage(node: Node, part: str, count: int, parts: Catalogue) -> None:
+    """Adds capacity and bandwidth, both of the simulated device."""
+    made = parts.get(parts.storage_kind(part), part)
+    stripe: Row = {"stripe": count} if count > 1 else {}
+    report = storage.characterise(
+        preset=made, patterns=_PATTERNS, sizes=_SIZE, depths=[_DEPTH], **stripe
+    ).report
+    node.capacity_bytes = float(report["capacity_bytes"])
+    read, write = (point["bandwidth_mb_s"] * 1e6 for point in report["points"])
+    node.read_bytes_per_s, node.write_bytes_per_s = read, write
+
+
+def _limit(node: Node, stored: Row, id: str) -> None:
+    """Applies the limits of a volume, or of what a machine's devices are behind."""
+    if "measured" in stored:
+        points = measured.read(stored["measured"], id)["points"]
+        for key, pattern in zip(("read", "write"), _PATTERNS, strict=True):
+            rates = [
+                point["size_bytes"] / point["seconds_per_request"]
+                for point in points
+                if point["pattern"] == pattern
+            ]
+            setattr(node, f"{key}_bytes_per_s", max(rates, default=None))
+    bandwidth = stored.get("bandwidth")
+    if bandwidth is not None:
+        limits = {
+            "read": _core.parse_rate(value(bandwidth)),
+            "write": _core.parse_rate(value(stored.get("write_bandwidth", bandwidth))),
+        }
+        for key, limit in limits.items():
+            own = getattr(node, f"{key}_bytes_per_s")
+            setattr(node, f"{key}_bytes_per_s", limit if own is None else min(own, limit))
+    for key in ("read", "write"):
+        if getattr(node, f"{key}_bytes_per_s") is None:
+            node.unknown[f"{key} bandwidth"] = "the space gives no bandwidth of the storage"
+
+
+def _add_power(node: Node, machine: Row, stored: Row, parts: Catalogue) -> None:
+    """Adds the power of the machine and of the parts of its storage, as surveys do."""
+    if "idle" not in machine:
+        node.unknown["power"] = "the space has no power of the machine"
+        return
+    idle, active = number(machine["idle"], "idle"), number(machine["active"], "active")
+    if "part" in stored:
+        count = value(stored.get("count", 1))
+        of_idle, read, write = power.storage(stored["part"], parts)
+        idle, active = idle + count * of_idle, active + count * max(read, write)
+    node.idle_w, node.active_w = idle, active
+
+
+def _add_price(node: Node, machine: Row) -> None:
+    """Adds the price of a machine that is bought, without the parts of its storage."""
+    if "purchase_price" in machine:
+        node.price = float(value(machine["purchase_price"]))
+    else:
+        node.unknown["price"] = "the machine is rented, and the space has prices of an hour"
+
+
+def _add_controller(node: Node, part: str, count: int, parts: Catalogue) -> None:
+    """Adds the flash controller of a design with a flash array on its board: pins by section 4.2.1,
+    and the table of its translation layer."""
+    if parts.storage_kind(part) != "flash":
+        node.unknown["pins"] = "the paper has pins of its flash controller only"
+        return
+    made = parts.get("flash", part)
+    geometry = {key: value(one) for key, one in made["geometry"].items()}
+    packages, dies = geometry["packages_per_bus"], geometry["dies_per_package"]
+    page = _core.parse_bytes(value(made["super_page"]["size"]))
+    entries = _core.parse_bytes(value(made["capacity"])) / page
+    node.controller = {
+        "count": count,
+        "buses": geometry["buses"],
+        "packages_per_bus": packages,
+        "dies_per_package": dies,
+        "pins_of_bus": paper().pins.of_bus(packages * dies),
+        "pins": paper().pins.of_controller(geometry["buses"], packages * dies),
+        "table_bytes": entries * paper().limits.table_entry_bytes.value,
+        "table_memory_bytes": _core.parse_bytes(value(made["ftl"]["table_memory"]))
+        if "table_memory" in made["ftl"]
+        else None,
+    }

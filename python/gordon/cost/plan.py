@@ -1,0 +1,113 @@
+"""A virtualised array: slices, the loading of data over their links, and a queue of jobs.
+
+The core simulates the queue (`crates/plan`); this module takes the node from a space, as racks do,
+and the jobs from a TOML file.
+"""
+
+import json
+from os import fspath
+from pathlib import Path as File
+from typing import Any
+
+from gordon import __version__, _core
+from gordon.cost import nodes as found_nodes
+from gordon.cost import statements
+from gordon.cost.nodes import Node
+from gordon.errors import GordonError
+from gordon.options import Path
+from gordon.options.costs import PlanOptions
+from gordon.survey import table6
+
+Row = dict[str, Any]
+
+#: The plan of section 6.3 of the paper.
+PAPER = {"node": "MaxE", "nodes": 1024, "slices": 16, "link": 250e6, "data": 10**13}
+#: The job of a plan without a file of jobs.
+ONE = "job"
+
+
+def plan(
+    node: str,
+    *,
+    link: str,
+    space: str | None = None,
+    data: str | None = None,
+    jobs: Path | Row | None = None,
+    nodes: int = PlanOptions.nodes,
+    slices: int = PlanOptions.slices,
+    overlap: bool = PlanOptions.overlap,
+) -> Row:
+    """Simulates a queue of jobs on an array of slices, each with a link to a warehouse.
+
+    `node` is a machine or a design of a space (`gordon.cost.nodes.find`), `link` a rate such as
+    `2Gb`, `jobs` a TOML file or its content. Times of the result are in seconds after the start of
+    the plan; a job that misses its deadline has `late_s` above zero, and `remedies` has the changes
+    with which all deadlines are met. Raises GordonError for a plan that is not possible.
+    """
+    if data is None and jobs is None:
+        raise GordonError(
+            "there is nothing to plan",
+            "--data 10TB for one job, or --jobs FILE",
+            kind="no-jobs",
+        )
+    queue = {"jobs": [{"name": ONE}]} if jobs is None else _jobs(jobs)
+    chosen = found_nodes.find(node, space)
+    config = {
+        "node": _node(chosen),
+        "nodes": nodes,
+        "slices": slices,
+        "link": link,
+        "overlap": overlap,
+        "data": data,
+        "jobs": queue["jobs"],
+    }
+    report: Row = json.loads(_core.plan(json.dumps(config)))
+    given = {"node": node, "nodes": nodes, "slices": slices, "link": _core.parse_rate(link)}
+    given["data"] = None if data is None else _core.parse_bytes(data)
+    is_paper = given == PAPER and jobs is None and chosen.space == table6.SPACE
+    return {
+        "version": __version__,
+        "node": chosen.row(),
+        **report,
+        "items": statements.of_plans() if is_paper else [],
+    }
+
+
+def _jobs(jobs: Path | Row) -> Row:
+    """The content of a file of jobs, checked by the core."""
+    if isinstance(jobs, dict):
+        return jobs
+    path = fspath(jobs)
+    try:
+        content = File(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise GordonError(
+            f"cannot read the jobs {path}: {why}",
+            "a TOML file with a table [[jobs]] for each job (`gordon schema jobs`)",
+            kind="unreadable-file",
+        ) from None
+    found: Row = json.loads(_core.load_toml("jobs", content, path))
+    return found
+
+
+def _node(node: Node) -> Row:
+    """The node as the core takes it. Raises GordonError for a node without a known capacity or
+    bandwidth, which no plan can do without."""
+    needed = {
+        "capacity": node.capacity_bytes,
+        "read bandwidth": node.read_bytes_per_s,
+        "write bandwidth": node.write_bytes_per_s,
+    }
+    for what, value in needed.items():
+        if value is None:
+            raise GordonError(
+                f"node {node.id}: its {what} is unknown: {node.unknown[what]}",
+                "a node whose storage is a part of the catalogue, such as MaxE",
+                kind="unknown-storage",
+            )
+    return {
+        "capacity": f"{round(node.capacity_bytes or 0)}B",
+        "read": f"{node.read_bytes_per_s:.3f}B",
+        "write": f"{node.write_bytes_per_s:.3f}B",
+    }

@@ -1,0 +1,162 @@
+"""Node, enclosure and rack: capacity, bandwidth and power of any node, and the limits of each.
+
+Section 3 of the Gordon paper puts 16 nodes into an enclosure and 16 enclosures into a rack. A value
+of an enclosure or a rack is that of a node times the number of nodes; power is that of nodes, as
+the paper has none of backplanes and switches.
+"""
+
+from math import floor
+from typing import Any
+
+from gordon import __version__
+from gordon.cost import nodes as found_nodes
+from gordon.cost import statements
+from gordon.cost.nodes import Node
+from gordon.cost.paper import paper
+from gordon.errors import GordonError
+from gordon.options.costs import RackOptions
+from gordon.quantity import number
+from gordon.survey import table6
+
+Row = dict[str, Any]
+
+#: The node of section 3.
+PAPER_NODE = "MaxE"
+#: Values of a node that add up.
+SUMS = (
+    "capacity_bytes",
+    "read_bytes_per_s",
+    "write_bytes_per_s",
+    "network_bytes_per_s",
+    "idle_w",
+    "active_w",
+    "price",
+)
+#: More nodes than any installation has.
+MOST = 1_000_000
+
+
+def rack(
+    node: str,
+    *,
+    space: str | None = None,
+    nodes: int = RackOptions.nodes,
+    enclosures: int = RackOptions.enclosures,
+    rack_power: str | None = None,
+) -> Row:
+    """Capacity, bandwidth and power of a node, an enclosure and a rack, and their limits.
+
+    `node` is a machine or a design of a space (`gordon.cost.nodes.find`). Figures of the paper are
+    next to those that follow from its printed inputs if the node is its own, MaxE. What is not
+    known of a node is None, and `unknown` of the node has the reason. Raises GordonError.
+    """
+    for option, count in (("nodes", nodes), ("enclosures", enclosures)):
+        if not 1 <= count <= MOST:
+            raise GordonError(
+                f"--{option} {count}: not from 1 to {MOST:,}", f"--{option} 16", kind="bad-number"
+            )
+    most = None if rack_power is None else _watts(rack_power)
+    chosen = found_nodes.find(node, space)
+    of_rack = nodes * enclosures
+    is_paper = chosen.id == PAPER_NODE and chosen.space == table6.SPACE
+    parts_w = chosen.parts_active_w
+    return {
+        "version": __version__,
+        "node": chosen.row(),
+        "enclosure": _sum(chosen, nodes),
+        "rack": {"enclosures": enclosures} | _sum(chosen, of_rack),
+        "limits": [*_of_controller(chosen), *_of_power(chosen, of_rack, most)],
+        "items": statements.of_racks(parts_w) if is_paper and parts_w is not None else [],
+    }
+
+
+def _watts(text: str) -> float:
+    watts = number(text, "--rack-power")
+    if watts <= 0:
+        raise GordonError(
+            f"--rack-power {text}: not above zero", "--rack-power 12kW", kind="bad-number"
+        )
+    return watts
+
+
+def _sum(node: Node, count: int) -> Row:
+    """The values of a number of nodes."""
+    values = {key: getattr(node, key) for key in SUMS}
+    return {"nodes": count} | {
+        key: None if value is None else value * count for key, value in values.items()
+    }
+
+
+def _limit(
+    what: str, value: float | None, most: float | None, unit: str, source: str, reason: str = ""
+) -> Row:
+    """A limit and whether it is met; None if the value or the limit is not known."""
+    is_met = None if value is None or most is None else value <= most
+    return {
+        "what": what,
+        "value": value,
+        "most": most,
+        "unit": unit,
+        "met": is_met,
+        "source": source,
+        "reason": reason,
+    }
+
+
+def _of_controller(node: Node) -> list[Row]:
+    """The limits of the flash controller and its board."""
+    made, limits, pins = node.controller, paper().limits, paper().pins
+    source = paper().source
+    if made is None:
+        why = node.unknown["pins"]
+        return [_limit("pins of the flash controller", None, None, "pins", "", why)]
+    found = [
+        _limit(
+            "pins of the flash controller",
+            made["pins"],
+            pins.most.value,
+            "pins",
+            f"{source}, {pins.most.source}",
+        )
+    ]
+    for key, what in (
+        ("buses", "flash buses"),
+        ("packages_per_bus", "packages of a bus"),
+        ("dies_per_package", "dies of a package"),
+    ):
+        most = getattr(limits, key)
+        found.append(_limit(what, made[key], most.value, "", f"{source}, {most.source}"))
+    memory = made["table_memory_bytes"]
+    found.append(
+        _limit(
+            "table of the translation layer",
+            made["table_bytes"],
+            memory,
+            "B",
+            f"{source}, {limits.table_entry_bytes.assumed}",
+            "" if memory is not None else "the part has no table_memory",
+        )
+    )
+    return found
+
+
+def _of_power(node: Node, nodes: int, most: float | None) -> list[Row]:
+    """The power of a node within the budget of its space, and of the rack within its limit."""
+    found = []
+    if node.budget_w is not None:
+        of_space = f"space {node.space}: budget"
+        found.append(_limit("power of a node", node.active_w, node.budget_w, "W", of_space))
+    whole = None if node.active_w is None else node.active_w * nodes
+    if most is None:
+        found.append(_limit("power of the rack", whole, None, "W", "", "no --rack-power is given"))
+        return found
+    made = _limit("power of the rack", whole, most, "W", "--rack-power")
+    if node.active_w is None:
+        made["reason"] = node.unknown["power"]
+    else:
+        made["nodes_that_fit"] = floor(most / node.active_w)
+        made["reason"] = (
+            f"{nodes:,} nodes have {most / nodes:.3g} W each, and draw {node.active_w:.3g} W; "
+            f"{made['nodes_that_fit']:,} fit"
+        )
+    return [*found, made]

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Prints docs/design/cost.md: the cost of a petabyte, racks and plans, next to the paper's figures.
+
+python scripts/pages/cost.py >docs/design/cost.md
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from gordon.cli.paper_view import AGREES, computed, printed
+from gordon.cost import petabyte, plan, rack
+from gordon.human import duration, figures, short
+from markdown_pages import render, table
+
+Json = dict[str, Any]
+
+NODES = ("MaxE", "MinT", "framework-desktop", "epyc-7763")
+
+
+def items_table(items: list[Json]) -> str:
+    return table(
+        ["where", "figure", "agrees", "paper", "ours"],
+        [
+            [one["where"], one["what"], AGREES[one["agrees"]], printed(one), computed(one)]
+            for one in items
+        ],
+        text_columns=3,
+    )
+
+
+def reasons(items: list[Json]) -> str:
+    return "\n".join(
+        f"- {one['where']}, {one['what']}, {printed(one)}: {one['reason']}."
+        for one in items
+        if one["reason"]
+    )
+
+
+def _inputs(result: Json) -> str:
+    rows = [
+        [f"{row['part']} {row['key']}".strip(), row["why"], row["origin"], _number(row)]
+        for row in result["parameters"]
+    ]
+    return table(["input", "where", "", "value"], rows, text_columns=3)
+
+
+def _number(row: Json) -> str:
+    value = row["value"]
+    if row["key"] in ("capacity", "each", "flash_capacity"):
+        return f"{value / 1e9:,.0f} GB" if row["key"] != "each" else f"{value / 1e6:,.0f} MB/s"
+    return f"{value:,.0f} W" if row["key"] == "active" else f"{value:,g}"
+
+
+def _by_processors(result: Json) -> str:
+    rows = [
+        [
+            row["summary"] + (" (assumed)" if row["is_chosen"] else ""),
+            f"{row['processors']:g}",
+            f"{row['nonmedia_cost']:,.0f}",
+            f"{row['nonmedia_cost_share']:.1%}",
+            f"{row['nonmedia_power_w']:,.0f}",
+            f"{row['nonmedia_power_share']:.1%}",
+        ]
+        for row in result["by_processors"]
+        if row["processors"] <= 4
+    ]
+    head = ["medium", "processors", "cost of the rest", "share", "power of the rest, W", "share"]
+    return table(head, rows, text_columns=1)
+
+
+def _bandwidth(result: Json) -> str:
+    rows = [
+        [
+            f"{figures(row['parts'])} x {row['part']}",
+            f"{row['cost']:,.0f}",
+            figures(row["cost_per_mb_s"]),
+            figures(row["active_w"]),
+        ]
+        for row in result["bandwidth"]
+    ]
+    head = ["array of 900 MB/s", "USD", "USD a MB/s", "W"]
+    return table(head, rows, text_columns=1)
+
+
+def _rack(results: list[Json]) -> str:
+    def cell(value: float | None, unit: str) -> str:
+        return "unknown" if value is None else short(value, unit)
+
+    rows = [
+        [
+            result["node"]["id"],
+            level,
+            cell(of["capacity_bytes"], "B"),
+            cell(of["read_bytes_per_s"], "B/s"),
+            cell(of["write_bytes_per_s"], "B/s"),
+            cell(of["idle_w"], "W"),
+            cell(of["active_w"], "W"),
+        ]
+        for result in results
+        for level, of in ((name, result[name]) for name in ("node", "enclosure", "rack"))
+    ]
+    head = ["node", "", "capacity", "read", "write", "idle", "active"]
+    return table(head, rows, text_columns=2)
+
+
+def _limits(result: Json) -> str:
+    met = {True: "yes", False: "no", None: "unknown"}
+    rows = [
+        [
+            one["what"],
+            one["source"] or one["reason"],
+            met[one["met"]],
+            f"{one['value']:,.0f} {one['unit']}".strip(),
+            "" if one["most"] is None else f"{one['most']:,.0f} {one['unit']}".strip(),
+        ]
+        for one in result["limits"]
+    ]
+    return table(["limit of MaxE", "source", "met", "value", "at most"], rows, text_columns=3)
+
+
+def _plan(result: Json) -> str:
+    one, (job,) = result["slice"], result["jobs"]
+    rows = [
+        ["nodes of a slice", f"{one['nodes']}"],
+        ["storage of a slice", short(one["capacity_bytes"], "B")],
+        ["reads of a slice", short(one["read_bytes_per_s"], "B/s")],
+        ["writes of a slice", short(one["write_bytes_per_s"], "B/s")],
+        ["loading", duration(job["load_s"])],
+        ["share of the write bandwidth", f"{one['load_share']:.2%}"],
+        ["computing that hides loading", f"{figures(one['hidden_s_per_gb'])} s/GB"],
+    ]
+    return table(["simulated nodes", ""], rows, text_columns=1)
+
+
+def values() -> Json:
+    """What the template is filled with."""
+    costs, racks = petabyte(), [rack(node) for node in NODES]
+    virtual = plan("MaxE", link="2Gb", data="10TB")
+    table8 = [one for one in costs["items"] if one["id"].startswith("table8.")]
+    section6 = [one for one in costs["items"] if one not in table8]
+    section3, section63 = racks[0]["items"], virtual["items"]
+    items = [*table8, *section6, *section3, *section63]
+    groups = {"table8": table8, "section6": section6, "section3": section3, "section63": section63}
+    found: Json = {name: items_table(group) for name, group in groups.items()}
+    found |= {f"{name}_reasons": reasons(group) for name, group in groups.items()}
+    return found | {
+        "items": items,
+        "agreeing": sum(one["agrees"] is True for one in items),
+        "missed": sum(one["agrees"] is False for one in items),
+        "inputs": _inputs(costs),
+        "by_processors": _by_processors(costs),
+        "bandwidth": _bandwidth(costs),
+        "rack": _rack(racks),
+        "limits": _limits(racks[0]),
+        "plan": _plan(virtual),
+    }
+
+
+def main() -> None:
+    sys.stdout.write(render("cost", **values()))
+
+
+if __name__ == "__main__":
+    main()
