@@ -288,8 +288,8 @@ def test_a_design_has_the_same_values_by_its_id_and_by_its_name(run: Run) -> Non
     assert named["rack"] == by_design["rack"]
     assert by_design["items"] == []
     disk = gordon.cost.rack("core2-2.4GHz-x4-disk2")["node"]
-    # A stripe has whole units.
-    assert disk["capacity_bytes"] == pytest.approx(2 * 1_000_204_886_016, rel=1e-5)
+    assert disk["capacity_bytes"] == 2 * 1_000_204_886_016
+    assert disk["read_bytes_per_s"] == pytest.approx(2 * 104.7e6, rel=0.01)
     assert disk["controller"] is None
     assert "pins" in {one["what"] for one in disk["unknown"]}
 

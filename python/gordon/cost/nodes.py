@@ -174,14 +174,13 @@ def _counted(part: str, count: int) -> str:
 
 
 def _add_storage(node: Node, part: str, count: int, parts: Catalogue) -> None:
-    """Adds capacity and bandwidth, both of the simulated device."""
+    """Adds capacity and bandwidth of a simulated device, times the number of devices."""
     made = parts.get(parts.storage_kind(part), part)
-    stripe: Row = {"stripe": count} if count > 1 else {}
     report = storage.characterise(
-        preset=made, patterns=_PATTERNS, sizes=_SIZE, depths=[_DEPTH], **stripe
+        preset=made, patterns=_PATTERNS, sizes=_SIZE, depths=[_DEPTH]
     ).report
-    node.capacity_bytes = float(report["capacity_bytes"])
-    read, write = (point["bandwidth_mb_s"] * 1e6 for point in report["points"])
+    node.capacity_bytes = float(count * report["capacity_bytes"])
+    read, write = (count * point["bandwidth_mb_s"] * 1e6 for point in report["points"])
     node.read_bytes_per_s, node.write_bytes_per_s = read, write
 
 

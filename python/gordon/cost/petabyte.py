@@ -40,6 +40,11 @@ CELLS = {
 }
 #: Those that depend on the number of processors.
 OF_REST = ("nonmedia_cost", "nonmedia_cost_share", "nonmedia_power_share")
+_NOUNS = {
+    "nonmedia_cost": "the cost of the rest",
+    "nonmedia_cost_share": "its share of the cost",
+    "nonmedia_power_share": "its share of the power",
+}
 GB = 1e9
 
 
@@ -217,27 +222,28 @@ def _reason(
             f"no printed input makes that {printed.text}"
         )
     assumed = int(ours["processors"])
-    with_assumed = [_noun(one) for one in OF_REST if assumed in fits[one]]
-    why = f", from which follows: {', '.join(with_assumed)}" if with_assumed else ""
+    with_assumed = [one for one in OF_REST if assumed in fits[one]]
+    why = f", with which {_follow(with_assumed)}" if with_assumed else ""
     chosen = f"the paper prints no number, and {_are(assumed)} assumed here{why}"
     if not fits[key]:
         return (
             f"no whole number of processors a server gives it ({figures(implied)} would); {chosen}"
         )
-    others = [_noun(one) for one in OF_REST if one != key and fits[one] != fits[key]]
-    counts = " or ".join(map(str, fits[key]))
-    return (
-        f"it follows from {counts} processors a server, from which does not follow: "
-        f"{', '.join(others)}; {chosen}"
-    )
+    others = [one for one in OF_REST if one != key and fits[one] != fits[key]]
+    counts, but = " or ".join(map(str, fits[key])), _follow(others, follows=False)
+    return f"it follows from {counts} processors a server, with which {but}; {chosen}"
 
 
 def _are(count: int) -> str:
     return "1 is" if count == 1 else f"{count} are"
 
 
-def _noun(key: str) -> str:
-    return CELLS[key][0].replace("that is not of media", "of the rest")
+def _follow(cells: list[str], follows: bool = True) -> str:
+    """`the cost of the rest follows`, `its share of the power and ... do not follow`."""
+    names, is_one = " and ".join(_NOUNS[cell] for cell in cells), len(cells) == 1
+    if follows:
+        return f"{names} {'follows' if is_one else 'follow'}"
+    return f"{names} {'does' if is_one else 'do'} not follow"
 
 
 def _rounded(key: str, printed: Figure, ours: Row, found: Inputs) -> str:
