@@ -154,19 +154,28 @@ def _of_machine(id: str, machine: Row, stored: Row, space: spaces.Space) -> Node
         space=space["name"],
         kind="machine",
         summary=machine.get("summary", ""),
-        storage=_counted(stored["part"], count) if "part" in stored else "a volume",
+        storage=_described(stored),
         network_bytes_per_s=_core.parse_rate(value(network)),
         currency=space.get("currency", "USD"),
     )
     if "part" in stored:
         _add_storage(node, stored["part"], count, parts)
     else:
-        node.unknown["capacity"] = "the space gives no size of the volume"
+        node.unknown["capacity"] = "the space gives no size of the storage"
     _limit(node, stored, machine["id"])
     _add_power(node, machine, stored, parts)
     _add_price(node, machine)
     node.unknown["pins"] = "the space has no pins of the machine's storage controller"
     return node
+
+
+def _described(stored: Row) -> str:
+    """A storage of a machine in words."""
+    if "part" in stored:
+        return _counted(stored["part"], value(stored.get("count", 1)))
+    if "measured" in stored:
+        return f"measured in {Path(stored['measured']).name}"
+    return f"a volume of {value(stored['bandwidth'])}/s"
 
 
 def _counted(part: str, count: int) -> str:
@@ -227,7 +236,7 @@ def _add_price(node: Node, machine: Row) -> None:
     if "purchase_price" in machine:
         node.price = float(value(machine["purchase_price"]))
     else:
-        node.unknown["price"] = "the machine is rented, and the space has prices of an hour"
+        node.unknown["price"] = "the space has no purchase price of the machine"
 
 
 def _add_controller(node: Node, part: str, count: int, parts: Catalogue) -> None:
