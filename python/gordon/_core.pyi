@@ -121,6 +121,9 @@ def sort_validate(
 
 def load_toml(kind: str, text: str, origin: str) -> str: ...
 def schema(kind: str) -> str: ...
+def report_schema(kind: str) -> str:
+    """The JSON Schema of a kind of report, such as `flash-run`."""
+
 def block_create(config: str) -> str: ...
 def block_serve(config: str, ready: Callable[[str], None]) -> str:
     """Until a signal handler raises."""

@@ -3,6 +3,7 @@
 
 use gordon_units::Ns;
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Number of buckets: 1024 for each power of two, and twice as many for the first.
@@ -120,7 +121,7 @@ impl LatencyHistogram {
 }
 
 /// Latencies in microseconds, unless the key has another unit; `None` if nothing was recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LatencySummary {
     /// Mean; exact.
     pub mean: Option<f64>,

@@ -7,7 +7,9 @@ use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
 use gordon_trace::formats::InputNote;
 use gordon_units::{Bytes, Progress};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Number of sizes per doubling, if no sizes are given.
 const STEPS: u64 = 4;
@@ -36,7 +38,7 @@ pub struct CurveConfig {
 }
 
 /// Result of a curve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CurveReport {
     /// Kind of the values: modelled.
     pub kind: &'static str,
@@ -72,7 +74,7 @@ pub struct CurveReport {
 }
 
 /// Misses of a cache of one size.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CurvePoint {
     /// Capacity of the cache in bytes.
     pub dram_bytes: u64,
@@ -85,11 +87,12 @@ pub struct CurvePoint {
 }
 
 /// Inputs of a curve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CurveProvenance {
     /// Version of the program.
     pub version: &'static str,
     /// Configuration of the curve.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub config: CurveConfig,
     /// Publication of the method.
     pub follows: &'static str,

@@ -29,7 +29,9 @@ use gordon_replay::results::share;
 use gordon_trace::formats::InputNote;
 use gordon_units::{Bytes, Progress};
 use load::Load;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use warmup::WarmUpProgress;
 
 /// Size of a page in bytes.
@@ -57,7 +59,7 @@ pub struct CacheRunConfig {
 }
 
 /// Result of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CacheReport {
     /// Kind of the values: modelled.
     pub kind: &'static str,
@@ -106,7 +108,7 @@ pub struct CacheReport {
 }
 
 /// Hits and misses of accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HitReport {
     /// Number of accesses.
     pub requests: u64,
@@ -134,11 +136,12 @@ impl HitReport {
 }
 
 /// Inputs of a result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CacheProvenance {
     /// Version of the program.
     pub version: &'static str,
     /// Configuration of the run.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub config: CacheRunConfig,
     /// Publication of the policy.
     pub follows: &'static str,
@@ -147,7 +150,7 @@ pub struct CacheProvenance {
 }
 
 /// A trace that was replayed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CacheTrace {
     /// Name of the format.
     pub format: &'static str,

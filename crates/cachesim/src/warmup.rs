@@ -4,6 +4,7 @@ use super::load::Load;
 use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
 use gordon_units::{Ns, Progress};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Length of the warm-up.
@@ -19,7 +20,7 @@ pub enum WarmUp {
 }
 
 /// Requests that the results do not include; each has one or more accesses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WarmUpReport {
     /// Requests of the trace in the warm-up.
     pub requests: u64,

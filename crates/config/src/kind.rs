@@ -1,7 +1,8 @@
 //! Kinds of config and their names.
 
 use crate::parse::{ConfigError, from_toml, nearest, refuse_not_finite, to_json};
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,7 +18,7 @@ impl Kind {
     /// A kind with this name, whose configs have the type `T`.
     #[must_use]
     pub const fn of<T: DeserializeOwned + Serialize + JsonSchema>(name: &'static str) -> Self {
-        Self { name, to_json: toml_to_json::<T>, schema: schema::<T> }
+        Self { name, to_json: toml_to_json::<T>, schema: schema_of_config::<T> }
     }
 
     /// Parses TOML `text` and returns the config as JSON, quantities as text. `origin` names the
@@ -47,17 +48,68 @@ fn toml_to_json<T: DeserializeOwned + Serialize>(
     to_json(&config, origin)
 }
 
-fn schema<T: JsonSchema>() -> Result<String, ConfigError> {
-    to_json(&schema_for!(T), "schema")
+/// A kind of report, such as `flash-run`: its name and its type.
+pub struct ReportKind {
+    /// The name of the kind.
+    pub name: &'static str,
+    schema: fn() -> Result<String, ConfigError>,
+}
+
+impl ReportKind {
+    /// A kind with this name, whose reports have the type `T`.
+    #[must_use]
+    pub const fn of<T: Serialize + JsonSchema>(name: &'static str) -> Self {
+        Self { name, schema: schema_of_report::<T> }
+    }
+
+    /// The JSON Schema of this kind.
+    ///
+    /// # Errors
+    /// Returns an error if the schema cannot be serialised as JSON.
+    pub fn schema(&self) -> Result<String, ConfigError> {
+        (self.schema)()
+    }
+}
+
+/// The schema of what is read.
+fn schema_of_config<T: JsonSchema>() -> Result<String, ConfigError> {
+    schema::<T>(SchemaSettings::default())
+}
+
+/// The schema of what is written: keys that are always written are required.
+fn schema_of_report<T: JsonSchema>() -> Result<String, ConfigError> {
+    schema::<T>(SchemaSettings::default().for_serialize())
+}
+
+fn schema<T: JsonSchema>(settings: SchemaSettings) -> Result<String, ConfigError> {
+    to_json(&settings.into_generator().into_root_schema_for::<T>(), "schema")
+}
+
+/// What has a name among others: a [`Kind`] or a [`ReportKind`].
+pub trait Named {
+    /// Its name.
+    fn name(&self) -> &'static str;
+}
+
+impl Named for Kind {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl Named for ReportKind {
+    fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 /// Finds a kind by name.
 ///
 /// # Errors
 /// Returns an error that lists all kinds if no kind has this name.
-pub fn find<'a>(kinds: &'a [Kind], name: &str) -> Result<&'a Kind, ConfigError> {
-    let names = || kinds.iter().map(|kind| kind.name);
-    kinds.iter().find(|kind| kind.name == name).ok_or_else(|| ConfigError {
+pub fn find<'a, K: Named>(kinds: &'a [K], name: &str) -> Result<&'a K, ConfigError> {
+    let names = || kinds.iter().map(Named::name);
+    kinds.iter().find(|kind| kind.name() == name).ok_or_else(|| ConfigError {
         origin: "config".into(),
         line: None,
         what: format!("no kind `{name}`; there is {}", names().collect::<Vec<_>>().join(", ")),

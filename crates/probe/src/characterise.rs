@@ -4,6 +4,7 @@ use crate::load::{ClosedLoopLoad, LoadLimits, Pattern, load};
 use crate::{ProbeError, ProbeOp, Progress, TargetDescription, TestFile};
 use gordon_blockio::LatencySummary;
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -48,7 +49,7 @@ pub struct CharacterisePoint {
 }
 
 /// Result of a measurement.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CharacteriseReport {
     /// The storage that was measured.
     pub target: TargetDescription,
@@ -61,7 +62,7 @@ pub struct CharacteriseReport {
 }
 
 /// Result of one point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredPoint {
     /// Sequential or random addresses.
     pub pattern: Pattern,

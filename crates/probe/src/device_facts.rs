@@ -1,12 +1,13 @@
 //! Facts about storage that the operating system reports.
 
 use rustix::fs::{major, minor};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Kind of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
     /// A regular file.
@@ -16,7 +17,7 @@ pub enum TargetKind {
 }
 
 /// Description of a target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TargetDescription {
     /// Path of the target.
     pub path: PathBuf,

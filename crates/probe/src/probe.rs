@@ -2,6 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::{ProbeError, Progress, Target};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::hint::spin_loop;
 use std::sync::atomic::Ordering;
@@ -9,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Operation of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeOp {
     /// Read the range.

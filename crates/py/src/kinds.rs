@@ -1,13 +1,27 @@
-//! The kinds of config that users write.
+//! The kinds of config that users write, and the kinds of report.
 
-use gordon_cachesim::flashcache::Design;
+use gordon_cachesim::flashcache::{Design, FlashCacheReport};
+use gordon_cachesim::tiered::TieredReport;
+use gordon_cachesim::{CacheReport, CurveReport};
+use gordon_cluster::model::job::report::{JobExtras, MachineReport};
+use gordon_cluster::model::paper::report::{DesignReport, PaperExtras};
+use gordon_cluster::model::service::report::{ServiceExtras, ServiceReport};
+use gordon_cluster::model::tasks::report::{TasksExtras, TasksReport};
 use gordon_cluster::space::config::{Cpu, Memory, Network, Overhead, Space};
-use gordon_config::Kind;
+use gordon_cluster::survey::report::SurveyReport;
+use gordon_config::{Kind, ReportKind};
 use gordon_hdd::DiskConfig;
 use gordon_hdd::classic::ClassicConfig;
 use gordon_plan::JobQueue;
-use gordon_sort::Settings;
+use gordon_probe::{CharacteriseReport, TargetDescription};
+use gordon_replay::characterise;
+use gordon_replay::results::disk::DiskReport;
+use gordon_replay::results::flash::FlashReport;
+use gordon_replay::results::report::Report;
+use gordon_replay::wa::WaReport;
+use gordon_sort::{Generated, Settings, SortReport, Validated};
 use gordon_ssd::SsdConfig;
+use gordon_store::{CheckReport, ExportReport, RepairReport, Wear};
 
 pub(crate) const KINDS: [Kind; 11] = [
     Kind::of::<Space>("space"),
@@ -21,4 +35,29 @@ pub(crate) const KINDS: [Kind; 11] = [
     Kind::of::<Design>("flashcache"),
     Kind::of::<Settings>("sort"),
     Kind::of::<JobQueue>("jobs"),
+];
+
+/// A type of the Python package has the name of its kind; `scripts/build/results.py` writes them.
+pub(crate) const REPORTS: [ReportKind; 21] = [
+    ReportKind::of::<SurveyReport<DesignReport, PaperExtras>>("paper-survey"),
+    ReportKind::of::<SurveyReport<MachineReport, JobExtras>>("job-survey"),
+    ReportKind::of::<SurveyReport<TasksReport, TasksExtras>>("tasks-survey"),
+    ReportKind::of::<SurveyReport<ServiceReport, ServiceExtras>>("service-survey"),
+    ReportKind::of::<Report<FlashReport>>("flash-run"),
+    ReportKind::of::<Report<DiskReport>>("disk-run"),
+    ReportKind::of::<WaReport>("wa-report"),
+    ReportKind::of::<CacheReport>("cache-report"),
+    ReportKind::of::<CurveReport>("curve-report"),
+    ReportKind::of::<FlashCacheReport>("flash-cache-report"),
+    ReportKind::of::<TieredReport>("tiered-report"),
+    ReportKind::of::<SortReport>("sort-report"),
+    ReportKind::of::<Generated>("generated"),
+    ReportKind::of::<Validated>("validated"),
+    ReportKind::of::<CharacteriseReport>("measured-storage"),
+    ReportKind::of::<characterise::CharacteriseReport>("simulated-storage"),
+    ReportKind::of::<TargetDescription>("target-description"),
+    ReportKind::of::<CheckReport>("check-report"),
+    ReportKind::of::<RepairReport>("repair-report"),
+    ReportKind::of::<ExportReport>("export-report"),
+    ReportKind::of::<Wear>("wear"),
 ];

@@ -24,7 +24,7 @@ mod web;
 use error::{GordonError, raise};
 use gordon_config as config;
 use gordon_units::{Bytes, DataRate, Hertz, Ns, ParseError, Volts, Watts};
-use kinds::KINDS;
+use kinds::{KINDS, REPORTS};
 use pyo3::prelude::*;
 use std::str::FromStr;
 
@@ -89,6 +89,13 @@ fn schema(kind: &str) -> PyResult<String> {
     kind.schema().map_err(raise)
 }
 
+/// The JSON Schema of a kind of report.
+#[pyfunction]
+fn report_schema(kind: &str) -> PyResult<String> {
+    let kind = config::find(&REPORTS, kind).map_err(raise)?;
+    kind.schema().map_err(raise)
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("GordonError", module.py().get_type::<GordonError>())?;
@@ -101,6 +108,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_volts, module)?)?;
     module.add_function(wrap_pyfunction!(load_toml, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(report_schema, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_record, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
     module.add_class::<nodes::NodeCapture>()?;

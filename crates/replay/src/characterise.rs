@@ -18,6 +18,7 @@ use gordon_sim::stripe::Stripe;
 use gordon_ssd::{Ssd, SsdConfig};
 use gordon_units::{Bytes, Ns, Progress};
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 
@@ -89,7 +90,7 @@ pub struct Point {
 }
 
 /// Results of all loads.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CharacteriseReport {
     /// Number of devices.
     pub devices: u32,
@@ -108,7 +109,8 @@ pub struct CharacteriseReport {
 }
 
 /// Result of one load.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SimulatedPoint")]
 pub struct MeasuredPoint {
     /// Order of the addresses.
     pub pattern: AccessOrder,

@@ -42,7 +42,7 @@ pub struct Transfers {
 }
 
 /// The plan of a sort.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Plan {
     /// The chosen method, never `auto`.
     pub method: Method,

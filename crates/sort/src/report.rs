@@ -4,12 +4,13 @@ use crate::mechanism::Io;
 use crate::plan::Plan;
 use crate::queue::IoQueue;
 use rustix::time::{ClockId, clock_gettime};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// A phase of a sort: the data that it moved, and its cost.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Phase {
     /// Name of the phase.
     pub name: &'static str,
@@ -24,7 +25,7 @@ pub struct Phase {
 }
 
 /// The report of a sort. Times are measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SortReport {
     /// The memory limit in bytes.
     pub memory_bytes: u64,

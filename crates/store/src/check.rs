@@ -15,6 +15,7 @@ use crate::image::{Image, LastShutdown};
 use crate::image_scan::{BlockEntries, ImageScan, ScanError, clean_shutdown_state, proofs};
 use gordon_ftl::Ftl;
 use gordon_units::{BlockId, Lpn, Ppn};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -24,7 +25,7 @@ use std::ops::Range;
 const WORDED: usize = 1000;
 
 /// The findings of a check.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckReport {
     /// No errors were found.
     pub clean: bool,

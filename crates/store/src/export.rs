@@ -4,6 +4,7 @@ use crate::engine::{Command, Engine};
 use crate::error::ImageError;
 use crate::image::Image;
 use gordon_units::{Progress, Stopped};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs;
@@ -17,7 +18,7 @@ use std::sync::atomic::Ordering;
 const CHUNK: u64 = 1 << 20;
 
 /// The result of an export.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExportReport {
     /// Size of the device in bytes.
     pub bytes: u64,

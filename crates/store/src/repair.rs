@@ -6,13 +6,14 @@ use crate::error::{ImageError, IoError};
 use crate::image::Image;
 use crate::media::Backend;
 use crate::salvage;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
 /// The result of a repair.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RepairReport {
     /// Byte ranges that cannot be proved to be current: they hold the newest version found, or
     /// zeros if there was none.

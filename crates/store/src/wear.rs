@@ -3,10 +3,11 @@
 use crate::format::table::BlockHealth;
 use crate::image::Image;
 use gordon_units::BlockId;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The wear of one super-block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BlockWear {
     /// Number of the super-block.
     pub block: u32,
@@ -19,7 +20,7 @@ pub struct BlockWear {
 }
 
 /// The wear of all super-blocks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Wear {
     /// By block.
     pub blocks: Vec<BlockWear>,

@@ -1,11 +1,12 @@
 //! The columns of each part of a trace: names, units and types, and how their values were obtained.
 
 use arrow_schema::{DataType, Field, Schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// How the values of a column were obtained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
     /// Counted.

@@ -7,6 +7,7 @@ use crate::model::Sample;
 use crate::read::Trace;
 use gordon_blockio::{IoOp, LatencyHistogram, LatencySummary};
 use gordon_units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ pub struct TraceSummary {
 }
 
 /// A device that served requests, with the kernel's settings. `None` is unknown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DeviceSummary {
     /// Name without `/dev/`.
     pub name: String,

@@ -3,6 +3,7 @@
 use super::chip::ChipCounters;
 use super::config::Design;
 use gordon_units::{Bytes, Joules, Ns, Watts};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Converts bytes to units of 2^30 bits.
@@ -11,7 +12,7 @@ pub(super) fn gbits(bytes: Bytes) -> f64 {
 }
 
 /// Mean power of the memories by activity, in watts: Figure 6.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Power {
     /// Energy of DRAM reads over the simulated time.
     pub dram_read_w: f64,
@@ -91,7 +92,7 @@ pub(super) fn power(design: &Design, input: &PowerInput, idle: Watts) -> Power {
 }
 
 /// Die area of the memories.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DieArea {
     /// Area of the DRAM.
     pub dram_cm2: f64,
@@ -122,7 +123,7 @@ impl DieArea {
 }
 
 /// Price of the memories.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
     /// Price of the DRAM.
     pub dram_usd: f64,

@@ -7,10 +7,12 @@ use super::wear::{RoadmapReport, WearReport};
 use crate::{CacheTrace, HitReport, WarmUpReport};
 use gordon_blockio::LatencySummary;
 use gordon_trace::formats::InputNote;
+use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Result of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlashCacheReport {
     /// Kind of the values: modelled.
     pub kind: &'static str,
@@ -74,7 +76,7 @@ pub struct FlashCacheReport {
 }
 
 /// Accesses by source of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Levels {
     /// Data in the primary page cache.
     pub dram: LevelReport,
@@ -89,7 +91,7 @@ pub struct Levels {
 }
 
 /// Requests of the trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RequestReport {
     /// Number of requests.
     pub requests: u64,
@@ -100,7 +102,7 @@ pub struct RequestReport {
 }
 
 /// Accesses of one source.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LevelReport {
     /// Accesses whose data came from the source.
     pub requests: u64,
@@ -116,7 +118,7 @@ pub struct LevelReport {
 }
 
 /// Searches of the hash table.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TableReport {
     /// Number of searches.
     pub lookups: u64,
@@ -131,7 +133,7 @@ pub struct TableReport {
 }
 
 /// Use of the DRAM.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryReport {
     /// Size of the primary page cache.
     pub primary_bytes: u64,
@@ -146,7 +148,7 @@ pub struct MemoryReport {
 }
 
 /// Activity of the flash.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlashReport {
     /// Requests read from flash, and units written to it, per second.
     pub accesses_per_s: f64,
@@ -181,7 +183,7 @@ pub struct FlashReport {
 }
 
 /// Activity of the backend.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BackendReport {
     /// `disk` or `origin`.
     pub kind: &'static str,
@@ -204,11 +206,12 @@ pub struct BackendReport {
 }
 
 /// Inputs of a result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Provenance {
     /// Version of the program.
     pub version: &'static str,
     /// Configuration of the run.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub config: FlashCacheConfig,
     /// Publication of the two-level cache.
     pub follows: &'static str,

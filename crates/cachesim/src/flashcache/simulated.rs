@@ -14,6 +14,7 @@ use gordon_replay::disk::{DiskDescription, DiskDevice};
 use gordon_replay::results::disk::MechanismTime;
 use gordon_sim::InOrderHost;
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -24,7 +25,7 @@ const RANDOM_READS: u64 = 256;
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Activity of the head of a simulated disk.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HeadReport {
     /// Description of the disk.
     pub disk: String,

@@ -6,6 +6,7 @@ use super::{Design, FlashCacheConfig};
 use gordon_nand::{endurance_used, lifetime_years};
 use gordon_replay::results::ratio;
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ impl LoadWear {
 
 /// Wear of the logical blocks. Mean, deviation, minimum and maximum exclude the blocks for swaps of
 /// sets.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WearReport {
     /// Logical blocks evicted.
     pub evictions: u64,
@@ -87,7 +88,7 @@ pub struct WearReport {
 }
 
 /// The error-correcting code of the flash and its effect.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EccReport {
     /// Number of correctable bit errors per codeword.
     pub correctable: u32,
@@ -111,7 +112,7 @@ const FORMULA: &str = "binomial errors in each codeword, raw bit error rate grow
                        the erases; a block is worn out at the survival of the rating";
 
 /// Number of logical blocks with the same number of erases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EraseCount {
     /// Erases of each of the blocks.
     pub erases: u32,
@@ -120,7 +121,7 @@ pub struct EraseCount {
 }
 
 /// Lifetime of the flash for an endurance of its blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LifetimeReport {
     /// Erases that a block endures with the code in use.
     pub endurance: u64,
@@ -143,7 +144,7 @@ pub struct LifetimeReport {
 }
 
 /// The memories in a year of the projection.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RoadmapReport {
     /// Year of the projection.
     pub year: u32,

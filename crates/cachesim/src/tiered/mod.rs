@@ -20,10 +20,12 @@ use gordon_replay::results::{ratio, share};
 use gordon_replay::wa::{ArrayConfig, FullArray};
 use gordon_trace::formats::InputNote;
 use gordon_units::{Ns, Progress};
+use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Result of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TieredReport {
     /// Kind of the values: modelled.
     pub kind: &'static str,
@@ -88,7 +90,7 @@ pub struct TieredReport {
 }
 
 /// Hits and content of a level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LevelCount {
     /// Name of the level.
     pub level: &'static str,
@@ -103,11 +105,12 @@ pub struct LevelCount {
 }
 
 /// Inputs of a result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TieredProvenance {
     /// Version of the program.
     pub version: &'static str,
     /// Configuration of the run.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub config: TieredConfig,
     /// The replayed trace: its format, counters and checksum.
     pub trace: CacheTrace,

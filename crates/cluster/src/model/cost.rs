@@ -3,6 +3,7 @@
 
 use crate::space::machine::Machine;
 use crate::survey::{Choice, Front};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Names of designs.
@@ -29,7 +30,7 @@ pub(super) struct Figures {
 }
 
 /// What a recommendation goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictBy {
     /// The lowest price.

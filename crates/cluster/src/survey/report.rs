@@ -2,10 +2,12 @@
 
 use crate::trace::charge::Charge;
 use crate::trace::report::{StorageReport, StreamReport, Timeline};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// A choice of the model that has no published source.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Assumption {
     /// The parameter.
     pub key: String,
@@ -17,7 +19,7 @@ pub struct Assumption {
 
 /// The results of a survey. A design is what the model reports of it; `Extras` are the keys that
 /// only this model has.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SurveyReport<Design, Extras> {
     /// Version of the program.
     pub version: String,
@@ -38,6 +40,7 @@ pub struct SurveyReport<Design, Extras> {
     pub front: Vec<String>,
     /// By name: id of the design; `None` without such a design.
     #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, Option<String>>")]
     pub named: Vec<(&'static str, Option<String>)>,
     /// The keys that only this model has.
     #[serde(flatten)]

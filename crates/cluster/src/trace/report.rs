@@ -2,11 +2,12 @@
 //! Keys are snake_case and end in their unit.
 
 use gordon_trace::{ColumnKind, DeviceSummary};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A stream, that is, a traced machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StreamReport {
     /// Folder of the trace.
     pub path: String,
@@ -53,7 +54,7 @@ pub struct StreamReport {
 }
 
 /// A distinct storage; figures are sums over its replays.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StorageReport {
     /// Name and count, as `part x count`.
     pub id: String,
@@ -72,7 +73,7 @@ pub struct StorageReport {
 }
 
 /// The traced nodes over time, and what limits each stage of the job.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Timeline {
     /// Number of samples in a point of the series, the least with which each has at most
     /// [`POINTS`](crate::trace::timeline::POINTS) points.
@@ -88,7 +89,7 @@ pub struct Timeline {
 }
 
 /// What a traced node did; a point has the mean of its samples, and `None` if the node has none.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NodeSeries {
     /// Name of the node, or the folder of its trace.
     pub name: String,
@@ -105,7 +106,7 @@ pub struct NodeSeries {
 }
 
 /// A stage of the job, and what limits it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StageReport {
     /// Name of the stage.
     pub name: String,
@@ -124,7 +125,7 @@ pub struct StageReport {
 }
 
 /// A stage on the traced nodes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecordedStage {
     /// Mean share of the cores that was busy; `None` if a node has none.
     pub cpu_share: Option<f64>,
@@ -142,7 +143,7 @@ pub struct RecordedStage {
 }
 
 /// A stage on a design.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StageOnDesign {
     /// Id of the design.
     pub id: String,

@@ -12,6 +12,7 @@ use crate::random::{Component, Random};
 use crate::source::{BATCH, RequestSource, TimedRequest};
 use gordon_blockio::{IoOp, SECTOR};
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zipf::Zipf;
 
@@ -40,7 +41,7 @@ pub enum Pattern {
 }
 
 /// Operation of the requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessKind {
     /// Reads.
@@ -51,7 +52,7 @@ pub enum AccessKind {
 }
 
 /// Order of the addresses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessOrder {
     /// Uniform random.

@@ -7,11 +7,12 @@ use gordon_blockio::Usage;
 use gordon_blockio::{LatencyHistogram, LatencySummary};
 use gordon_hdd::{DiskStats, EnergyUse, PowerConfig, PowerState};
 use gordon_units::Ns;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The disk part of a report.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DiskReport {
     /// Description of the disk.
     pub disk: String,
@@ -53,7 +54,7 @@ pub struct DiskReport {
 }
 
 /// Time in a low-power state.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PowerStateReport {
     /// Name of the state.
     pub name: String,
@@ -64,7 +65,7 @@ pub struct PowerStateReport {
 }
 
 /// Time of one kind of positioning, in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PositioningTime {
     /// Mean over all positionings, including those without a movement; `None` if there were none.
     pub mean: Option<f64>,
@@ -73,7 +74,7 @@ pub struct PositioningTime {
 }
 
 /// Seconds summed over all disks; the fields sum to `simulated_s` times the number of disks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MechanismTime {
     /// Arm movements, head switches and settling. A movement counts as a whole even if other work
     /// interrupted its operation; the other activities are then counted shorter.

@@ -14,12 +14,13 @@ use gordon_blockio::{Device, IoOp};
 use gordon_nand::{LEAST_ERASES, lba_table, lifetime_years, smallest_super_page};
 use gordon_ssd::{CommandKind, DieGroupStats, Ssd, SsdConfig, Wear};
 use gordon_units::{Joules, Ns, Watts};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The flash part of a report. Pages are logical pages, the mapping units; a super-page has one or
 /// more of them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlashReport {
     /// Raw capacity in bytes.
     pub raw_capacity_bytes: u64,
@@ -114,7 +115,7 @@ pub struct FlashReport {
 }
 
 /// Operations of the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperationCounts {
     /// Reads of super-pages or parts of them.
     pub read: u64,
@@ -125,7 +126,7 @@ pub struct OperationCounts {
 }
 
 /// Pages read and programmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PageCounts {
     /// Pages read for the host.
     pub host_read: u64,
@@ -149,7 +150,7 @@ pub struct PageCounts {
 
 /// Busy fraction of each part. An operation in progress at the end counts as a whole, but the sum
 /// is at most the time of the run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Utilisation {
     /// Busy fraction of each group of buses.
     pub buses: Vec<Option<f64>>,
@@ -168,7 +169,7 @@ pub struct Utilisation {
 }
 
 /// Waiting times of one kind of operation.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WaitReport {
     /// Number of operations.
     pub operations: u64,
@@ -185,7 +186,7 @@ pub struct WaitReport {
 }
 
 /// Numbers of erases of super-blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WearReport {
     /// Erases of the least worn super-block.
     pub min_erases: u32,

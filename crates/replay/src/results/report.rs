@@ -9,11 +9,12 @@ use crate::host::Outcome;
 use gordon_blockio::IoOp;
 use gordon_blockio::LatencySummary;
 use gordon_trace::formats::{InputNote, ReadCounts};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Report of a run; `D` is the part that depends on the device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report<D> {
     /// Kind of the values: modelled.
     pub kind: &'static str,
@@ -58,7 +59,7 @@ pub struct Report<D> {
 }
 
 /// Requests of one operation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OpReport {
     /// Number of requests that completed.
     pub requests: u64,
@@ -78,7 +79,7 @@ pub struct OpReport {
 }
 
 /// Requests that waited for the same cause.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CauseReport {
     /// Number of requests.
     pub requests: u64,
@@ -87,7 +88,7 @@ pub struct CauseReport {
 }
 
 /// Requests of one queue.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct QueueReport {
     /// Number of the queue.
     pub queue: u32,
@@ -109,7 +110,7 @@ pub struct QueueReport {
 }
 
 /// Number of outstanding requests over time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Outstanding {
     /// Time-weighted mean; `None` if the run took no time.
     pub mean: Option<f64>,
@@ -118,7 +119,7 @@ pub struct Outstanding {
 }
 
 /// Inputs of a result: the same version, seed and inputs give the same bytes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Provenance {
     /// Version of the program.
     pub version: &'static str,
@@ -131,7 +132,7 @@ pub struct Provenance {
 }
 
 /// A trace that was replayed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceProvenance {
     /// How the trace was read: its format, how that was determined, its units.
     #[serde(skip)]
@@ -150,7 +151,7 @@ pub struct TraceProvenance {
 }
 
 /// Numbers of records of a trace that were skipped or changed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Malformed lines or records that were skipped.
     pub skipped: u64,

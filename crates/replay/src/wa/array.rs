@@ -6,10 +6,11 @@ use crate::results::ratio;
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId, Victim};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_units::{Lpn, Progress};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Pages programmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WaPages {
     /// Pages programmed with host data.
     pub host_program: u64,

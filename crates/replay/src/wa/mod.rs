@@ -23,7 +23,9 @@ use crate::results::ratio;
 use gordon_ftl::MOST_CHOICES;
 use gordon_ftl::VictimPolicy;
 use gordon_units::Progress;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Hot and cold pages.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,7 +80,7 @@ fn seed() -> u64 {
 }
 
 /// Result of a measurement.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WaReport {
     /// Kind of the values: modelled.
     pub kind: &'static str,
@@ -101,6 +103,7 @@ pub struct WaReport {
     /// Version of the program.
     pub version: &'static str,
     /// Configuration of the measurement.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub config: WaConfig,
 }
 

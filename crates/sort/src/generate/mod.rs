@@ -13,6 +13,7 @@ use crate::blocks::{self, BLOCK, PIECE, RECORD};
 use crate::checksum::checksum;
 use crate::{Progress, SortError};
 use gordon_units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -38,7 +39,7 @@ pub struct Generate {
 }
 
 /// A summary of the generated records.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Generated {
     /// Number of records.
     pub records: u64,

@@ -4,6 +4,7 @@ use crate::Benchmark;
 use crate::blocks::{PIECE, RECORD};
 use crate::checksum::checksum;
 use crate::format::RecordFormat;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 
@@ -11,12 +12,13 @@ use std::cmp::Ordering;
 pub(super) const BYTES: usize = 5 * 16 + 2 * RECORD;
 
 /// The summary of a sequence of records.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Validated {
     /// Number of records.
     pub records: u64,
     /// The sum of the CRC-32 of each record.
     #[serde(serialize_with = "hex")]
+    #[schemars(with = "String")]
     pub checksum: u128,
     /// Number of records whose key equals that of the previous record.
     pub duplicates: u64,

@@ -4,12 +4,13 @@ use super::delimited::{ColumnRole, DelimitedFormat};
 use super::format::Format;
 use super::options::ReadOptions;
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
 
 /// How the format of an input was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum FormatChoice {
     /// The user named the format.
     #[serde(rename = "--format")]
@@ -53,7 +54,7 @@ impl DetectedFormat {
 }
 
 /// Description of how an input is read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InputNote {
     /// Path of the input.
     pub path: String,

@@ -8,10 +8,11 @@ use super::demand::{CoreDemand, Stretch, StretchTable, demand_ratio};
 use super::numbers::NodeNumbers;
 use crate::model::line::Line;
 use crate::trace::sample::{JobSample, SampleSplit};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What makes a predicted time uncertain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeSource {
     /// How many cores the job could use.

@@ -2,11 +2,12 @@
 
 use super::range::RangeSource;
 pub use crate::model::cost::VerdictBy;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Time of one job on a machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct JobReport {
     /// Best estimate in seconds.
     pub time_s: f64,
@@ -26,7 +27,7 @@ pub struct JobReport {
 }
 
 /// The results of a machine with one of its storages and networks.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MachineReport {
     /// Name of the design: that of the machine, and of what was chosen from lists, and the number
     /// of nodes unless it is that of the traces.
@@ -64,7 +65,7 @@ pub struct MachineReport {
 }
 
 /// The machine on which the traces were recorded.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReferenceReport {
     /// Its name; `None` if it is unknown.
     pub machine: Option<String>,
@@ -76,7 +77,7 @@ pub struct ReferenceReport {
 
 /// The recommended design: of those that are nearly as fast as the fastest, or meet the deadline,
 /// the cheapest or the one of least energy.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Verdict {
     /// Id of the design.
     pub id: String,
@@ -96,7 +97,7 @@ pub struct Verdict {
 }
 
 /// The keys of a report that only this model has.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct JobExtras {
     /// The traced machine.
     pub reference: ReferenceReport,

@@ -1,10 +1,11 @@
 //! What a report says of the designs of a grid. Keys are snake_case and end in their unit.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Time, energy and power of the whole cluster.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct OutcomeReport {
     /// Execution time in seconds.
     pub time_s: f64,
@@ -17,7 +18,7 @@ pub struct OutcomeReport {
 }
 
 /// Wear of the flash of a design.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct FlashReport {
     /// Number of super-blocks erased during the job, on all nodes.
     pub erases: u64,
@@ -39,7 +40,7 @@ pub struct FlashReport {
 }
 
 /// The results of a design.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DesignReport {
     /// Name of the design.
     pub id: String,
@@ -73,7 +74,7 @@ pub struct DesignReport {
 }
 
 /// Designs above the budget.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct OverBudget {
     /// Their number.
     pub total: u64,
@@ -86,7 +87,7 @@ pub struct OverBudget {
 }
 
 /// Times of each sample of the first stream, for a chart of the job over time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Series {
     /// Start of the sample on the traced machine.
     pub start_s: Vec<f64>,
@@ -99,7 +100,7 @@ pub struct Series {
 }
 
 /// The keys of a report that only this model has.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PaperExtras {
     /// How streams were spread over more nodes than there are streams.
     pub spread: Option<String>,

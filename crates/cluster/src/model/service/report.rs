@@ -3,11 +3,12 @@
 
 use super::resource::PerResource;
 use crate::model::job::report::ReferenceReport;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A machine with one of its storages and networks, and a number of such nodes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ServiceReport {
     /// Name of the design, such as `2 x m5.large`.
     pub id: String,
@@ -59,7 +60,7 @@ pub struct ServiceReport {
 }
 
 /// Mean, percentile and peak of a demand.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Demand {
     /// Mean over the time.
     pub mean: f64,
@@ -70,7 +71,7 @@ pub struct Demand {
 }
 
 /// The recorded load, over all nodes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LoadReport {
     /// Recorded nodes.
     pub nodes: usize,
@@ -102,7 +103,7 @@ pub struct LoadReport {
 }
 
 /// The load over time; a point has the mean of its samples, or the greatest.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct LoadSeries {
     /// Samples of a point.
     pub samples_per_point: usize,
@@ -121,7 +122,7 @@ pub struct LoadSeries {
 }
 
 /// What a recommendation goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceVerdictBy {
     /// The lowest price of a month.
@@ -133,7 +134,7 @@ pub enum ServiceVerdictBy {
 }
 
 /// A design that is named.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NamedService {
     /// Its id.
     pub id: String,
@@ -144,7 +145,7 @@ pub struct NamedService {
 }
 
 /// The recommended design.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ServiceVerdict {
     /// The design.
     #[serde(flatten)]
@@ -154,7 +155,7 @@ pub struct ServiceVerdict {
 }
 
 /// A design that does not keep up, or for which the record leaves it open.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NearService {
     /// The design.
     #[serde(flatten)]
@@ -167,7 +168,7 @@ pub struct NearService {
 }
 
 /// The keys of a report that only this model has.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ServiceExtras {
     /// The recorded machine.
     pub reference: ReferenceReport,

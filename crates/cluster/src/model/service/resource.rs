@@ -1,7 +1,10 @@
 //! The resources of a machine, and whether a use of one keeps up.
 
 use super::series::{Series, is_within};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Resources, in the order of [`PerResource`].
 pub const RESOURCES: [&str; 4] = ["cpu", "memory", "disk", "network"];
@@ -17,6 +20,21 @@ pub struct PerResource<T> {
     pub disk: T,
     /// The busier direction of the network.
     pub network: T,
+}
+
+impl<T: JsonSchema> JsonSchema for PerResource<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("PerResource_{}", T::schema_name()).into()
+    }
+
+    /// A map by the name of the resource.
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, T>::json_schema(generator)
+    }
 }
 
 impl<T> PerResource<T> {

@@ -10,6 +10,8 @@ use super::median;
 use super::warm_up::First;
 use gordon_trace::spark::{EventLog, Settings, Stage, Task, TaskFigures, TaskStatus};
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -78,7 +80,7 @@ pub struct Executors {
 
 /// Attempts of tasks that are not simulated, because they would not be made again or have no
 /// figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Failed ones.
     pub failed: u64,

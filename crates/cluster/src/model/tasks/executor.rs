@@ -9,13 +9,14 @@ use super::application::{Application, bytes};
 use crate::space::machines::MachineDesign;
 use gordon_trace::spark::Settings;
 use gordon_units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Memory of an executor besides its heap, at least (Spark, "Configuration").
 const LEAST_OVERHEAD: f64 = (384u64 << 20) as f64;
 
 /// A machine that cannot run the application.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Refusal {
     /// Its design.
     pub machine: String,

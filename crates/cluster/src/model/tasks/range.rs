@@ -7,10 +7,11 @@
 use super::node::{Part, Parts, TaskNode};
 use super::simulate::Outcome;
 use crate::model::job::range::{End, combined};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What makes a predicted time uncertain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TasksSource {
     /// Differences between runs on the same cluster.

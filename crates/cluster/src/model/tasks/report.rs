@@ -5,11 +5,12 @@ use super::executor::Refusal;
 use super::range::TasksSource;
 use crate::model::cost::VerdictBy;
 use crate::model::job::report::ReferenceReport;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Time of the application on a cluster.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TasksTime {
     /// Best estimate in seconds.
     pub time_s: f64,
@@ -33,7 +34,7 @@ pub struct TasksTime {
 }
 
 /// The results of a number of machines.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TasksReport {
     /// Name of the design: that of the machine, and the number of nodes.
     pub id: String,
@@ -77,7 +78,7 @@ pub struct TasksReport {
 }
 
 /// What limits a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StageLimit {
     /// There are more tasks than slots: more nodes shorten it.
@@ -95,7 +96,7 @@ pub enum StageLimit {
 }
 
 /// A stage on a cluster.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StageOnCluster {
     /// Spark's number.
     pub id: u32,
@@ -116,7 +117,7 @@ pub struct StageOnCluster {
 }
 
 /// A stage as it was recorded.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StageRecorded {
     /// Spark's number.
     pub id: u32,
@@ -141,7 +142,7 @@ pub struct StageRecorded {
 }
 
 /// The application.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ApplicationReport {
     /// Its name.
     pub name: String,
@@ -171,7 +172,7 @@ pub struct ApplicationReport {
 /// The recommended cluster: the cheapest, or the one of least energy, of those that end within the
 /// deadline by the upper ends of their ranges; without a deadline, of those that are nearly as fast
 /// as the fastest.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TasksVerdict {
     /// Id of the design.
     pub id: String,
@@ -188,7 +189,7 @@ pub struct TasksVerdict {
 }
 
 /// The keys of a report that only this model has.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TasksExtras {
     /// The machine that ran the application.
     pub reference: ReferenceReport,
