@@ -12,6 +12,7 @@
 # make golden  runs commands of every engine and compares each value of their results with the recorded one
 # make guide  runs the commands of README.md and docs/GUIDE.md and compares their output with the pages
 # make reference  writes docs/REFERENCE.md
+# make results  writes python/gordon/reports, the types of results
 # make machines  writes the spaces ec2, gcp, azure and modern from the tables of scripts/catalogue/machines
 # make figures  writes the pages of docs/design that have computed tables
 # make sort-live WORK=DIR  measures sorts on a served device for docs/design/sort-tuning.md; as root
@@ -29,8 +30,8 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark setup test build lint bench torture fuzz miri golden guide reference machines figures \
-	sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
+.PHONY: demo spark setup test build lint bench torture fuzz miri golden guide reference results machines \
+	figures sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
 .venv/maturin: pyproject.toml requirements.lock
@@ -137,6 +138,9 @@ guide: build
 
 reference: build
 	$(VENV)/python scripts/build/reference.py
+
+results: build
+	$(VENV)/python scripts/build/results.py
 
 machines: build
 	$(VENV)/python scripts/catalogue/machines.py

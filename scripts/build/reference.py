@@ -39,6 +39,11 @@ def commands(command: click.Command, parent: click.Context | None, name: str) ->
                 yield from commands(found, context, child)
 
 
+def plain(text: str) -> str:
+    """A description in one line. Links of the source's own documentation mean nothing elsewhere."""
+    return re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", " ".join(text.split()))
+
+
 class Keys:
     """The keys that a schema allows, as rows: dotted key, what its value is, what it means."""
 
@@ -47,9 +52,7 @@ class Keys:
 
     def rows(self) -> Iterator[str]:
         for key, value, text in self._of(self.schema, ""):
-            line = " ".join(text.split()).replace("|", "\\|")
-            # Links of the source's own documentation mean nothing here.
-            line = re.sub(r"\[(`[^`]+`)\](\([^)]*\))?", r"\1", line)
+            line = plain(text).replace("|", "\\|")
             yield f"| `{key}` | {value} | {line} |"
 
     def _of(self, table: dict[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
