@@ -7,20 +7,39 @@ sum(s/t) / sum((s/t)^2).
 """
 
 import json
-from typing import Any
+from typing import Any, TypedDict
 
 from gordon import _core
 from gordon.parts import Catalogue, Part
 from gordon.quantity import number, value
 
 
-def fit(overhead: Part, parts: Catalogue, memory_per: str = "node") -> dict[str, Any]:
+class Anchor(TypedDict):
+    """A machine of known power, and the overhead ratio by it alone."""
+
+    what: str
+    #: The modelled power of its parts.
+    parts_w: float
+    total_w: float
+    ratio: float
+
+
+class Fitted(TypedDict):
+    """The overhead ratio of a part."""
+
+    ratio: float
+    #: The ratio as parts have it: with its source.
+    field: Any
+    anchors: list[Anchor]
+
+
+def fit(overhead: Part, parts: Catalogue, memory_per: str = "node") -> Fitted:
     """The ratio of an overhead part: given, or fitted to its anchors; and of each anchor alone.
 
     `memory_per` is what a space has one memory for, `node` or `processor`. The anchors have theirs
     by the same rule, so that the ratio multiplies parts counted as it was fitted to.
     """
-    alone = []
+    alone: list[Anchor] = []
     for anchor in overhead.get("anchors", []):
         plain = {key: value(field) for key, field in anchor.items()}
         drawn = node(plain, plain["memory"], parts, memory_per)[1]

@@ -162,7 +162,7 @@ def intro(runs: dict[str, list[Path]], rows: Sequence[Row]) -> Json:
     }
 
 
-def claims(rows: Sequence[Row], work: list[Json]) -> Json:
+def claims(rows: Sequence[Row], work: list[design_rows.Gains]) -> Json:
     """The claims, and what they would be with other work of the processors."""
     by_work = [
         [
@@ -182,7 +182,7 @@ def claims(rows: Sequence[Row], work: list[Json]) -> Json:
     }
 
 
-def reach(work: list[Json], name: str) -> Json:
+def reach(work: list[design_rows.Gains], name: str) -> Json:
     """The most work for which the mean reaches the paper's claim, if any."""
     low = {"MaxE": design_rows.GAIN_E, "MinT": design_rows.GAIN_T}[name][0]
     factors = [one["factor"] for one in work if one["gains"][MEAN][name] >= low]
@@ -284,7 +284,7 @@ def array(loads: Sequence[flash_array.Load], rows: Sequence[Row]) -> Json:
     }
 
 
-def six(rows: Sequence[Row], mean: Json) -> Json:
+def six(rows: Sequence[Row], mean: design_rows.Result) -> Json:
     """Table 6."""
     notes = Notes()
     of_table = [row for row in rows if row.table == design_rows.TABLE]

@@ -168,11 +168,14 @@ def predict(run: Json, cluster: Cluster, space_file: Path, how: str) -> dict[str
             rows=len(CLUSTERS) * len(_NODES),
         )
         wanted = {(one.machine, one.nodes): one.name for one in CLUSTERS if one.heap == heap}
-        for row in found["designs"]:
-            name = wanted.get((row["machine"], row["nodes"]))
-            if name is not None:
-                predicted[name] = row[found["model"]]
-        predicted["recorded"] = found.get("application", {})
+        if "application" in found:
+            of = {(row["machine"], row["nodes"]): {**row["tasks"]} for row in found["designs"]}
+            predicted["recorded"] = {**found["application"]}
+        else:
+            assert "peak_cache_bytes" in found
+            of = {(row["machine"], row["nodes"]): {**row["job"]} for row in found["designs"]}
+            predicted["recorded"] = {}
+        predicted |= {wanted[of_row]: time for of_row, time in of.items() if of_row in wanted}
     return predicted
 
 

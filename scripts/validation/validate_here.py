@@ -342,9 +342,10 @@ def surveys(trace: Path, space: Path, charge: str) -> dict[str, Json]:
             charge=charge,
             set_values=[f"flash.{FLASH}.{setting}" for setting in (*FLASH_SET, "capacity=60GB")],
         )
+        assert "peak_cache_bytes" in result
         for design in result["designs"]:
             if design["id"] in targets:
-                found[design["id"]] = design["job"] | {"limits": design["limits"]}
+                found[design["id"]] = {**design["job"], "limits": design["limits"]}
     return found
 
 

@@ -81,7 +81,7 @@ FILES: dict[str, Callable[[], str]] = {
 }
 
 
-def unnamed(result: dict[str, Any]) -> dict[str, Any]:
+def unnamed(result: Any) -> Any:
     """A survey without what depends on the name of its input."""
     traces = [{**trace, "path": ""} for trace in result["traces"]]
     timeline = dict(result.get("timeline", {"nodes": []}))
@@ -94,8 +94,8 @@ def test_the_survey_of_a_file_is_that_of_its_conversion(run: Run, name: str) -> 
     path = FILES[name]()
     made = run("trace", "convert", path, "made")
     assert made.status == 0, made.err
-    found = gordon.survey.run(path, space="modern", model="job")
-    of_traces = gordon.survey.run("made", space="modern", model="job")
+    found: Any = gordon.survey.run(path, space="modern", model="job")
+    of_traces: Any = gordon.survey.run("made", space="modern", model="job")
     assert unnamed(found) == unnamed(of_traces)
     for trace in found["traces"]:
         assert trace["path"] == path or trace["path"].startswith(f"{path}/")
@@ -115,13 +115,15 @@ def test_stages_of_a_log_are_those_of_the_survey(run: Run) -> None:
     assert inputs.stages == json.loads(Path("made.json").read_text())["stages"]
     (again,) = expand(["made"])
     assert again.stages == inputs.stages
-    found = gordon.survey.run(path, space="gordon-2009", model="stages", nodes=1)
-    listed = gordon.survey.run("made", space="gordon-2009", stages="made.json", nodes=1)
+    found: Any = gordon.survey.run(path, space="gordon-2009", model="stages", nodes=1)
+    listed: Any = gordon.survey.run("made", space="gordon-2009", stages="made.json", nodes=1)
     assert found["baseline"] == listed["baseline"]
 
 
 def test_several_files_are_read_as_one_and_hosts_are_nodes(run: Run) -> None:
-    found = gordon.survey.run([plain("1.json", "web1"), plain("2.json", "web2")], space="modern")
+    found: Any = gordon.survey.run(
+        [plain("1.json", "web1"), plain("2.json", "web2")], space="modern"
+    )
     assert [trace["path"] for trace in found["traces"]] == ["web1", "web2"]
     made = run("trace", "convert", "1.json", "2.json", "made")
     assert made.status == 0, made.err
@@ -130,7 +132,7 @@ def test_several_files_are_read_as_one_and_hosts_are_nodes(run: Run) -> None:
 
 def test_a_trace_and_a_file_are_two_nodes(run: Run) -> None:
     run("trace", "convert", plain("1.json", "web1"), "web1")
-    found = gordon.survey.run(["web1", plain("2.json", "web2")], space="modern")
+    found: Any = gordon.survey.run(["web1", plain("2.json", "web2")], space="modern")
     assert [trace["path"] for trace in found["traces"]] == ["web1", "2.json"]
 
 
@@ -150,7 +152,7 @@ def test_each_log_is_a_job_also_of_a_folder(trace: str, tmp_path: Path) -> None:
     run_folder = job(tmp_path / "run", trace, "grep")
     mixed = expand([run_folder, "logs/app-1"])
     assert [made.name for made in mixed] == ["grep", "app-1"]
-    found = gordon.survey.run("logs", space="modern")
+    found: Any = gordon.survey.run("logs", space="modern")
     assert set(found["jobs"]) == {"app-1", "eventlog_v2_app-2"}
     assert str(Path("tmp").resolve()) not in json.dumps(found)
     # One that is named itself is an error.
@@ -161,7 +163,7 @@ def test_each_log_is_a_job_also_of_a_folder(trace: str, tmp_path: Path) -> None:
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     given = SimpleNamespace(buffer=io.BytesIO(day("a").encode()))
     monkeypatch.setattr("sys.stdin", given)
-    found = gordon.survey.run("-", space="modern")
+    found: Any = gordon.survey.run("-", space="modern")
     assert [trace["path"] for trace in found["traces"]] == ["-"]
     given.buffer = io.BytesIO(b"")
     with raises("not-a-trace", "- is not a trace"):
@@ -171,7 +173,7 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bundled_files_have_names() -> None:
     for name, file in bundled.FILES.items():
         assert file.stat().st_size < 200_000
-        found = gordon.survey.run(name, space="modern")
+        found: Any = gordon.survey.run(name, space="modern")
         assert all(trace["path"].partition("/")[0] == name for trace in found["traces"])
         assert str(file) not in json.dumps(found)
 

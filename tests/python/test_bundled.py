@@ -19,13 +19,13 @@ BUNDLED = ("grep-complex", "grep-simple", "identity", "ngram", "randomwriter", "
 
 
 @pytest.fixture(scope="module")
-def bundled() -> dict[str, Any]:
+def bundled() -> Any:
     return gordon.survey.run(
         gordon.bundled.FOLDER, space="gordon-2009", nodes=gordon.bundled.NODES, model="paper"
     )
 
 
-def test_the_bundled_jobs_are_those_of_table_2(bundled: dict[str, Any]) -> None:
+def test_the_bundled_jobs_are_those_of_table_2(bundled: Any) -> None:
     assert tuple(bundled["jobs"]) == BUNDLED
     assert bundled["nodes"] == 32
     for result in bundled["jobs"].values():
@@ -34,7 +34,7 @@ def test_the_bundled_jobs_are_those_of_table_2(bundled: dict[str, Any]) -> None:
 
 
 def test_the_papers_claims_are_of_the_same_sign_for_the_bundled_jobs(
-    bundled: dict[str, Any],
+    bundled: Any,
 ) -> None:
     """All designs on the front have flash, and flash gains time and energy over disks."""
     designs = {design["id"]: design for design in bundled["designs"]}
@@ -64,9 +64,7 @@ def test_the_bundle_is_small_and_names_no_machine() -> None:
             assert not found, path
 
 
-def test_bundled_implies_how_the_paper_surveys(
-    run: Run, tmp_path: Path, bundled: dict[str, Any]
-) -> None:
+def test_bundled_implies_how_the_paper_surveys(run: Run, tmp_path: Path, bundled: Any) -> None:
     out = tmp_path / "mean.json"
     assert run("survey", "--bundled", "--json", str(out)).status == 0
     found = json.loads(out.read_text())

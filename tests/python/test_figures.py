@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from surveyed import of_grid
+
 
 def test_overhead_ratio_is_fitted_to_the_papers_two_machines() -> None:
     from gordon.parts import Catalogue
@@ -109,8 +111,12 @@ def test_sensitivity_scales_energy_and_moves_no_comparison(
 
     plain = result
     other = plain["sensitivity"]["alternatives"][1]
-    again = survey.run(
-        [trace], space="gordon-2009", set_values=[f"overhead.gordon-2009.ratio={other['ratio']}"]
+    again = of_grid(
+        survey.run(
+            [trace],
+            space="gordon-2009",
+            set_values=[f"overhead.gordon-2009.ratio={other['ratio']}"],
+        )
     )
     assert again["front"] == plain["front"]
     assert again["named"] == plain["named"]
@@ -125,7 +131,9 @@ def test_copies_of_a_trace_wait_for_each_other_only_if_shifted(
 ) -> None:
     from gordon import survey
 
-    step, worst = (survey.run([trace], space="gordon-2009", shift=shift) for shift in (0, 1))
+    step, worst = (
+        of_grid(survey.run([trace], space="gordon-2009", shift=shift)) for shift in (0, 1)
+    )
     for marching, near, apart in zip(*(r["designs"] for r in (step, result, worst)), strict=True):
         least = marching["nosync"]["time_s"]
         assert marching["sync"]["time_s"] == pytest.approx(least)

@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def hosts(run: Run) -> str:
 
 def test_a_folder_of_hosts_is_their_traces(run: Run, hosts: str) -> None:
     one_by_one = [f"{hosts}/web{number}" for number in (1, 2, 3)]
-    found = gordon.survey.run(hosts, space="modern")
+    found: Any = gordon.survey.run(hosts, space="modern")
     assert found == gordon.survey.run(one_by_one, space="modern")
     assert found["nodes"] == 3
     assert [trace["path"] for trace in found["traces"]] == one_by_one

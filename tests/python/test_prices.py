@@ -14,6 +14,7 @@ import pytest
 from gordon.survey import price_files, prices
 from gordon.survey import space as spaces
 from spaces import MACHINES, without
+from surveyed import of_machines
 
 from conftest import Run, raises
 
@@ -305,14 +306,21 @@ def test_a_survey_gives_the_day_of_its_prices_and_warns_of_old_ones(
 ) -> None:
     from gordon import survey
 
-    assert survey.run([trace], space="own.toml", reference="small")["space"]["prices_date"] is None
+    assert (
+        of_machines(survey.run([trace], space="own.toml", reference="small"))["space"][
+            "prices_date"
+        ]
+        is None
+    )
     (files / "own.toml").write_text(SPACE.replace("[[", DATED + "[[", 1))
-    result = survey.run([trace], space="own.toml", reference="small")
+    result = of_machines(survey.run([trace], space="own.toml", reference="small"))
     assert result["space"]["prices_date"] == "2020-01-02"
     assert any("2020-01-02" in warning for warning in result["warnings"])
     newest = (("small", 0.1), ("large", 0.2), ("worse", 0.3))
     changes = [f"machines.{id}.price_per_hour={price}" for id, price in newest]
-    result = survey.run([trace], space="own.toml", reference="small", set_values=changes)
+    result = of_machines(
+        survey.run([trace], space="own.toml", reference="small", set_values=changes)
+    )
     # Prices of --set have no day.
     assert result["space"]["prices_date"] is None
 
@@ -330,7 +338,9 @@ def test_a_machine_that_is_bought_has_the_price_of_an_hour_of_its_use(
     (files / "own.toml").write_text(BOUGHT)
 
     def price(*changes: str) -> float | None:
-        result = survey.run([trace], space="own.toml", reference="small", set_values=changes)
+        result = of_machines(
+            survey.run([trace], space="own.toml", reference="small", set_values=changes)
+        )
         rows = {row["machine"]: row for row in result["designs"]}
         found: float | None = rows["large"]["price_per_hour"]
         return found
@@ -375,8 +385,8 @@ def test_a_price_below_zero_is_refused(files: Path, run: Run, trace: str, key: s
 def test_machines_that_are_rented_and_bought_are_priced_in_modern(trace: str) -> None:
     from gordon import survey
 
-    result = survey.run([trace], space="modern", reference="m5.xlarge")
-    assert all(row["price_per_hour"] > 0 for row in result["designs"])
+    result = of_machines(survey.run([trace], space="modern", reference="m5.xlarge"))
+    assert all((row["price_per_hour"] or 0) > 0 for row in result["designs"])
     used = [p for p in result["parameters"] if p["key"].startswith("ownership.")]
     assert {p["origin"] for p in used} == {"assumed"}
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from browser import Document, drawn, loads, needs_browser
+from surveyed import of_grid
 
 from conftest import raises
 
 
 @pytest.fixture
-def page(result: dict[str, Any], tmp_path: Path) -> Path:
+def page(result: Any, tmp_path: Path) -> Path:
     from gordon.survey.page import render
 
     path = tmp_path / "report.html"
@@ -21,7 +22,7 @@ def page(result: dict[str, Any], tmp_path: Path) -> Path:
     return path
 
 
-def test_it_is_one_file_with_the_results_numbers(page: Path, result: dict[str, Any]) -> None:
+def test_it_is_one_file_with_the_results_numbers(page: Path, result: Any) -> None:
     text = page.read_text(encoding="utf-8")
     document = Document(text)
     assert loads(document) == []
@@ -36,7 +37,7 @@ def test_it_is_one_file_with_the_results_numbers(page: Path, result: dict[str, A
     assert json.loads(embedded[1]) == result
 
 
-def test_text_of_others_cannot_become_markup(result: dict[str, Any]) -> None:
+def test_text_of_others_cannot_become_markup(result: Any) -> None:
     from gordon.survey.page import render
 
     result["traces"][0]["command"] = ["</script><img src=x onerror=alert(1)>"]
@@ -55,13 +56,13 @@ def test_it_renders_without_disks_flash_or_warnings(trace: str, tmp_path: Path) 
         head, *storages = text.split("[[storage]]")
         kept = [s for s in storages if drop not in s]
         (tmp_path / "own.toml").write_text("[[storage]]".join([head, *kept]))
-        result = survey.run([trace], space=str(tmp_path / "own.toml"))
+        result = of_grid(survey.run([trace], space=str(tmp_path / "own.toml")))
         result["warnings"] = []
         html = render(result)
         assert len(Document(html).rows()) == len(result["designs"]) < 84
 
 
-def test_flash_without_writes_has_no_end_of_life(result: dict[str, Any]) -> None:
+def test_flash_without_writes_has_no_end_of_life(result: Any) -> None:
     from gordon.cli.survey_view import show
     from gordon.cli.terminal import data
     from gordon.survey.columns import to_csv
@@ -90,7 +91,7 @@ def test_without_plotly_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 
 @needs_browser
-def test_the_browser_draws_and_sorts_it(page: Path, tmp_path: Path, result: dict[str, Any]) -> None:
+def test_the_browser_draws_and_sorts_it(page: Path, tmp_path: Path, result: Any) -> None:
     text = drawn(page, tmp_path, "#sort=-energy")
     document = Document(text)
     assert loads(document) == []
@@ -128,7 +129,7 @@ def compared(request: pytest.FixtureRequest) -> Any:
 def test_figures_without_data_are_left_out() -> None:
     from gordon import flash
 
-    result = flash.bench("random-read", requests=100, span="1MiB")
+    result: Any = flash.bench("random-read", requests=100, span="1MiB")
     assert {"write_amplification", "erases"}.isdisjoint(result.figures())
     html = result.html()
     assert "Write amplification over time" not in html

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from spaces import GRID
+from surveyed import of_grid
 
 from conftest import Run
 
@@ -16,7 +17,7 @@ def test_table_5_is_84_designs(trace: str) -> None:
     from gordon.survey import space
 
     assert space.count(space.load("gordon-2009")) == 84
-    ids = [d["id"] for d in survey.run([trace], space="gordon-2009")["designs"]]
+    ids = [d["id"] for d in of_grid(survey.run([trace], space="gordon-2009"))["designs"]]
     assert len(ids) == 84 == len(set(ids))
     assert {"atom-1.9GHz-x1-flash", "core2-2.4GHz-x4-disk1", "core2-0.6GHz-x2-disk4"} <= set(ids)
     assert sum(id.endswith("flash") for id in ids) == 7 * 3
@@ -26,7 +27,7 @@ def test_baseline_is_found_however_its_clock_is_written(tmp_path: Path, trace: s
     from gordon import survey
 
     (tmp_path / "own.toml").write_text(GRID.replace('"40W"', '"400W"'))
-    result = survey.run([trace], space=str(tmp_path / "own.toml"))
+    result = of_grid(survey.run([trace], space=str(tmp_path / "own.toml")))
     ids = [d["id"] for d in result["designs"]]
     assert ids == [f"atom-1.9GHz-x1-{s}" for s in ("flash", "disk1", "disk2")]
     assert result["baseline"]["id"] == ids[1]
@@ -41,7 +42,7 @@ def test_a_baseline_outside_the_space_is_simulated_but_not_a_design(
         'storage = "sata-7200-1tb", count = 1', 'storage = "sata-7200-1tb", count = 4'
     )
     (tmp_path / "own.toml").write_text(text.replace('"40W"', '"400W"'))
-    result = survey.run([trace], space=str(tmp_path / "own.toml"))
+    result = of_grid(survey.run([trace], space=str(tmp_path / "own.toml")))
     assert len(result["designs"]) == 3
     assert result["baseline"]["id"] == "atom-1.9GHz-x1-sata-7200-1tb-x4"
     assert result["baseline"]["id"] not in {d["id"] for d in result["designs"]}
@@ -51,7 +52,7 @@ def test_designs_over_the_budget_are_left_out_and_reported(tmp_path: Path, trace
     from gordon import survey
 
     (tmp_path / "own.toml").write_text(GRID)
-    result = survey.run([trace], space=str(tmp_path / "own.toml"))
+    result = of_grid(survey.run([trace], space=str(tmp_path / "own.toml")))
     assert result["space"]["over_budget"] == ["atom-1.9GHz-x1-disk2"]
     assert [d["id"] for d in result["designs"]] == ["atom-1.9GHz-x1-flash", "atom-1.9GHz-x1-disk1"]
     assert "atom-1.9GHz-x1-disk2" not in result["named"].values()
@@ -100,9 +101,9 @@ def test_bad_spaces_are_one_clear_error(
 def test_settings_change_space_and_parts(trace: str) -> None:
     from gordon import survey
 
-    plain = survey.run([trace], space="gordon-2009")
-    changed = survey.run(
-        [trace], space="gordon-2009", set_values=["cpu.atom.ipc=1.0", "budget=60W"]
+    plain = of_grid(survey.run([trace], space="gordon-2009"))
+    changed = of_grid(
+        survey.run([trace], space="gordon-2009", set_values=["cpu.atom.ipc=1.0", "budget=60W"])
     )
     slow, fast = (
         next(d for d in r["designs"] if d["id"] == "atom-0.8GHz-x1-flash")["sync"]["time_s"]
@@ -118,7 +119,9 @@ def test_settings_change_space_and_parts(trace: str) -> None:
 def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
     from gordon import survey
 
-    result = survey.run([trace], space="gordon-2009", set_values=["overhead.gordon-2009.ratio=1.5"])
+    result = of_grid(
+        survey.run([trace], space="gordon-2009", set_values=["overhead.gordon-2009.ratio=1.5"])
+    )
     assert result["sensitivity"]["used"] == 1.5
     assert result["sensitivity"]["text"] == ""
 
@@ -149,9 +152,9 @@ def test_a_changed_part_moves_only_designs_that_have_it(trace: str) -> None:
     """The overhead ratio stays fitted to the machines as they were."""
     from gordon import survey
 
-    before = survey.run([trace], space="gordon-2009")
+    before = of_grid(survey.run([trace], space="gordon-2009"))
     change = "flash.gordon-slc-256g.power.die_active=0.4W"
-    after = survey.run([trace], space="gordon-2009", set_values=[change])
+    after = of_grid(survey.run([trace], space="gordon-2009", set_values=[change]))
     for old, new in zip(before["designs"], after["designs"], strict=True):
         if old["storage_kind"] == "disk":
             assert new["sync"] == old["sync"]

@@ -10,8 +10,10 @@ import pytest
 
 import gordon
 import sadf
+from gordon.reports.survey import ReferenceReport
 from gordon.survey import references, space
 from spaces import GRID, MACHINES
+from surveyed import of_machines
 
 from conftest import Run, raises
 
@@ -52,9 +54,9 @@ def speed_of(space_name: str, id: str) -> float:
     return float(speed["value"] if isinstance(speed, dict) else speed)
 
 
-def reference(trace: str, given: str | float, space_name: str = "ec2") -> dict[str, Any]:
-    result = gordon.survey.run(trace, space=space_name, reference=given)
-    found: dict[str, Any] = result["reference"]
+def reference(trace: str, given: str | float, space_name: str = "ec2") -> ReferenceReport:
+    result = of_machines(gordon.survey.run(trace, space=space_name, reference=given))
+    found = result["reference"]
     assert not any("is unknown: core_speed" in warning for warning in result["warnings"])
     return found
 
@@ -79,7 +81,7 @@ def test_a_machine_of_any_shipped_space(trace: str, surveyed: str, given: str, o
 
 def test_times_are_relative_to_the_speed_of_the_reference(trace: str) -> None:
     def times(given: str | float) -> dict[str, float]:
-        result = gordon.survey.run(trace, space="ec2", reference=given)
+        result = of_machines(gordon.survey.run(trace, space="ec2", reference=given))
         return {row["id"]: row["job"]["time_s"] for row in result["designs"]}
 
     speed = speed_of("gcp", "n2-standard-4")
@@ -123,11 +125,11 @@ def test_a_processor_is_that_of_the_machine_most_like_the_trace(trace: str) -> N
 
 
 def test_a_choice_between_speeds_is_reported(trace: str) -> None:
-    result = gordon.survey.run(trace, space="gcp", reference="EPYC 7B13")
+    result = of_machines(gordon.survey.run(trace, space="gcp", reference="EPYC 7B13"))
     (text,) = [w for w in result["warnings"] if w.startswith("--reference EPYC 7B13: ")]
-    assert result["reference"]["machine"] in text
+    assert str(result["reference"]["machine"]) in text
     traced_on(trace, threads_per_core=1)
-    result = gordon.survey.run(trace, space="gcp", reference="n2d-standard-4")
+    result = of_machines(gordon.survey.run(trace, space="gcp", reference="n2d-standard-4"))
     assert not any(w.startswith("--reference") for w in result["warnings"])
 
 
@@ -179,7 +181,7 @@ def test_speeds_of_a_space_without_the_unit_cannot_be_compared(trace: str) -> No
 def test_a_machine_of_the_surveyed_space_comes_first(trace: str) -> None:
     text = MACHINES.replace('id = "small"', 'id = "m6i.large"')
     Path("own.toml").write_text(text)
-    result = gordon.survey.run(trace, space="own.toml", reference="m6i.large")
+    result = of_machines(gordon.survey.run(trace, space="own.toml", reference="m6i.large"))
     assert [row["id"] for row in result["designs"] if row["is_reference"]] == ["m6i.large"]
     assert result["reference"]["core_speed"] == 1.0
 

@@ -47,7 +47,7 @@ def traces(run: Run, tmp_path: Path) -> list[str]:
     return made
 
 
-def simulated(traces: str | list[str], **options: Any) -> dict[str, Any]:
+def simulated(traces: str | list[str], **options: Any) -> Any:
     """A survey of designs."""
     return survey.run(traces, space="gordon-2009", **options)
 
@@ -126,7 +126,7 @@ def test_surveys_of_machines_share_replays_with_surveys_of_designs(
     machine = 'id = "m"\ncores = 2\ncore_speed = 1.0\nmemory = "1GiB"\nnetwork = "1Gb"\n'
     text = f'name = "own"\nsummary = "one"\n[[machines]]\n{machine}storage = "sata-7200-1tb"\n'
     (tmp_path / "own.toml").write_text(text)
-    plain = survey.run(traces[0], space="own.toml")
+    plain: Any = survey.run(traces[0], space="own.toml")
     assert survey.run(traces[0], space="own.toml", cache="cache") == plain
     assert entries() == kept
     assert survey.run(traces[1], space="own.toml", cache="cache", engine="loky")

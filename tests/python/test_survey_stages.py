@@ -45,7 +45,7 @@ def staged(plain: Path) -> Path:
     return plain
 
 
-def page(result: dict[str, Any]) -> str:
+def page(result: Any) -> str:
     html: str = (machines_page if "verdict" in result else designs_page).render(result)
     return html
 
@@ -57,7 +57,7 @@ def page(result: dict[str, Any]) -> str:
 def test_every_model_has_the_limits_of_the_stages_of_a_run(
     staged: Path, space: str, model: str | None
 ) -> None:
-    result = gordon.survey.run(staged, space=space, model=model)
+    result: Any = gordon.survey.run(staged, space=space, model=model)
     timeline = result["timeline"]
     assert [node["name"] for node in timeline["nodes"]] == ["node-1", "node-2"]
     for node in timeline["nodes"]:
@@ -82,13 +82,13 @@ def test_every_model_has_the_limits_of_the_stages_of_a_run(
 
 @pytest.mark.parametrize("space", [GRID, "modern"])
 def test_stages_change_nothing_else(tmp_path: Path, trace: str, plain: Path, space: str) -> None:
-    before = gordon.survey.run(plain, space=space)
+    before: Any = gordon.survey.run(plain, space=space)
     assert "timeline" not in before
     html = page(before)
     assert "plot-stages" not in html
     file = plain / "run.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"stages": STAGES}))
-    after = gordon.survey.run(plain, space=space)
+    after: Any = gordon.survey.run(plain, space=space)
     assert after.pop("timeline")
     assert after == before
     assert page(after) == html
@@ -111,7 +111,7 @@ def test_a_file_of_stages_is_drawn_too(run: Run, trace: str) -> None:
 
 @pytest.mark.parametrize("space", [GRID, "modern"])
 def test_the_report_has_a_row_for_each_stage(staged: Path, space: str) -> None:
-    result = gordon.survey.run(staged, space=space)
+    result: Any = gordon.survey.run(staged, space=space)
     html = page(result)
     assert "<img src=x" not in html
     document = Document(html)
@@ -127,7 +127,7 @@ def test_the_report_has_a_row_for_each_stage(staged: Path, space: str) -> None:
 
 
 def test_what_a_trace_does_not_show_is_a_dash(staged: Path) -> None:
-    result = gordon.survey.run(staged, space=GRID)
+    result: Any = gordon.survey.run(staged, space=GRID)
     for stage in result["timeline"]["stages"][:3]:
         stage["recorded"] |= {"limits": None, "cpu_share": None, "disk_bytes_per_s": None}
     for node in result["timeline"]["nodes"]:
@@ -140,7 +140,7 @@ def test_what_a_trace_does_not_show_is_a_dash(staged: Path) -> None:
 def test_the_browser_draws_bands_behind_the_nodes(
     staged: Path, tmp_path: Path, space: str, nodes: int
 ) -> None:
-    result = gordon.survey.run(staged, space=space)
+    result: Any = gordon.survey.run(staged, space=space)
     timeline = result["timeline"]
     timeline["nodes"] = [
         timeline["nodes"][at % 2] | {"name": f"node-{at + 1}"} for at in range(nodes)

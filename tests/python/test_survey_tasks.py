@@ -10,6 +10,7 @@ import pytest
 
 import gordon
 from gordon import survey
+from surveyed import of_tasks
 from test_trace_spark import ONE_HOST, TWO_HOSTS
 
 from conftest import Run
@@ -50,7 +51,7 @@ def log_with(folder: Path, change: Any) -> Path:
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
 @pytest.mark.parametrize("name", ["ec2", "modern", "azure", "gcp"])
 def test_no_cluster_is_below_the_critical_path_of_its_tasks(log: Path, name: str) -> None:
-    found = survey.run(log, space=name, nodes=[1, 2, 5, 40])
+    found = of_tasks(survey.run(log, space=name, nodes=[1, 2, 5, 40]))
     assert found["model"] == "tasks"
     for row in found["designs"]:
         of = row["tasks"]
@@ -66,10 +67,10 @@ def test_no_cluster_is_below_the_critical_path_of_its_tasks(log: Path, name: str
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
 def test_the_recorded_cluster_takes_the_recorded_time(log: Path, tmp_path: Path) -> None:
-    recorded = survey.run(log, space="ec2", nodes="1")["application"]
+    recorded = of_tasks(survey.run(log, space="ec2", nodes="1"))["application"]
     cores = recorded["slots_per_executor"]
     made = space(tmp_path, {"cores": cores, "memory": "64GiB"})
-    found = survey.run(log, space=made, nodes=recorded["nodes"], reference="one")
+    found = of_tasks(survey.run(log, space=made, nodes=recorded["nodes"], reference="one"))
     (row,) = found["designs"]
     assert row["is_reference"]
     assert row["tasks"]["time_s"] == pytest.approx(recorded["time_s"], rel=0.1)
@@ -78,7 +79,7 @@ def test_the_recorded_cluster_takes_the_recorded_time(log: Path, tmp_path: Path)
 
 def test_a_faster_machine_and_more_nodes_take_less_time(tmp_path: Path) -> None:
     made = space(tmp_path, {"id": "slow"}, {"id": "fast", "speed": 2.0})
-    found = survey.run(TWO_HOSTS, space=made, nodes="1,2", reference="slow")
+    found = of_tasks(survey.run(TWO_HOSTS, space=made, nodes="1,2", reference="slow"))
     times = {row["id"]: row["tasks"]["time_s"] for row in found["designs"]}
     assert times["1 x fast"] < times["1 x slow"]
     # Of two nodes, half of the shuffle data comes from the other one.
@@ -87,16 +88,26 @@ def test_a_faster_machine_and_more_nodes_take_less_time(tmp_path: Path) -> None:
 
 def test_the_cheapest_cluster_within_the_deadline_is_recommended(tmp_path: Path) -> None:
     made = space(tmp_path, {"id": "cheap"}, {"id": "fast", "speed": 4.0, "price": 20.0})
-    free = survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap")
+    free = of_tasks(survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap"))
+    fastest = free["named"]["fastest"]
+    assert fastest is not None
     by_id = {row["id"]: row["tasks"] for row in free["designs"]}
     slowest = max(of["time_s_high"] for of in by_id.values())
-    easy = survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap", deadline=slowest)
+    easy = of_tasks(
+        survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap", deadline=slowest)
+    )
+    assert easy["verdict"] is not None
     assert easy["verdict"]["id"] == free["named"]["cheapest"]
-    hard = survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap", deadline=1e-3)
+    hard = of_tasks(
+        survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap", deadline=1e-3)
+    )
     assert hard["verdict"] is None
-    assert free["named"]["fastest"] in hard["sentence"]
-    limit = by_id[free["named"]["fastest"]]["time_s_high"] * 1.01
-    tight = survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap", deadline=limit)
+    assert fastest in hard["sentence"]
+    limit = by_id[fastest]["time_s_high"] * 1.01
+    tight = of_tasks(
+        survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap", deadline=limit)
+    )
+    assert tight["verdict"] is not None
     assert tight["verdict"]["machine"] == "fast"
     assert by_id[tight["verdict"]["id"]]["time_s_high"] <= limit
 
@@ -105,11 +116,13 @@ def test_executors_need_the_cores_and_the_memory_of_a_machine(tmp_path: Path) ->
     made = space(
         tmp_path, {"id": "small", "cores": 1, "memory": "1GiB"}, {"id": "large", "cores": 8}
     )
-    found = survey.run(ONE_HOST, space=made, nodes="2", set_values="executor.memory=2GiB")
+    found = of_tasks(survey.run(ONE_HOST, space=made, nodes="2", set_values="executor.memory=2GiB"))
     assert [refused["machine"] for refused in found["refused"]] == ["small"]
     assert {row["machine"] for row in found["designs"]} == {"large"}
-    halves = survey.run(
-        ONE_HOST, space=made, nodes="2", set_values=["executor.cores=4", "executor.memory=2GiB"]
+    halves = of_tasks(
+        survey.run(
+            ONE_HOST, space=made, nodes="2", set_values=["executor.cores=4", "executor.memory=2GiB"]
+        )
     )
     (row,) = halves["designs"]
     assert (row["executors_per_node"], row["slots_per_node"]) == (2, 8)
@@ -120,7 +133,8 @@ def test_executors_need_the_cores_and_the_memory_of_a_machine(tmp_path: Path) ->
 def test_a_stage_of_more_partitions_has_shorter_tasks(tmp_path: Path) -> None:
     made = space(tmp_path, {"cores": 8})
     few, many = (
-        survey.run(TWO_HOSTS, space=made, nodes="4", partitions=count) for count in (1, 32)
+        of_tasks(survey.run(TWO_HOSTS, space=made, nodes="4", partitions=count))
+        for count in (1, 32)
     )
     assert few["designs"][0]["tasks"]["time_s"] >= many["designs"][0]["tasks"]["time_s"]
 
@@ -135,7 +149,7 @@ def test_failed_and_repeated_attempts_are_counted_and_left_out(tmp_path: Path) -
             event["Task End Reason"] = {"Reason": "ExceptionFailure"}
         return event
 
-    found = survey.run(log_with(tmp_path, change), nodes="1")
+    found = of_tasks(survey.run(log_with(tmp_path, change), nodes="1"))
     assert found["application"]["left_out"]["failed"] == 2
     assert any("2 failed" in warning for warning in found["warnings"])
 
@@ -153,8 +167,10 @@ def test_a_log_without_ends_of_tasks_is_refused(event: str, tmp_path: Path, run:
 
 
 def test_an_application_that_still_runs_is_surveyed_with_a_warning(tmp_path: Path) -> None:
-    found = survey.run(
-        log_with(tmp_path, lambda e: None if e["Event"].endswith("ApplicationEnd") else e)
+    found = of_tasks(
+        survey.run(
+            log_with(tmp_path, lambda e: None if e["Event"].endswith("ApplicationEnd") else e)
+        )
     )
     assert any("end:" in warning for warning in found["warnings"])
 
@@ -162,7 +178,7 @@ def test_an_application_that_still_runs_is_surveyed_with_a_warning(tmp_path: Pat
 def test_every_column_of_the_table_has_the_values_of_the_report(tmp_path: Path) -> None:
     table = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "designs.parquet"
-    found = survey.run(ONE_HOST, space="ec2", nodes="1..3", table=path)
+    found = of_tasks(survey.run(ONE_HOST, space="ec2", nodes="1..3", table=path))
     rows = table.read_table(path).to_pylist()
     assert len(rows) == found["designs_total"]
     by_id = {row["id"]: row for row in rows}

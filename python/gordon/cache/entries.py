@@ -33,7 +33,7 @@ LEVEL = (
 )
 
 
-def served(points: list[Point]) -> list[Entry]:
+def served(points: list[Point]) -> list[Entry[Any]]:
     """Of a point of a sweep of two levels: misses, times and bandwidths."""
     servers = points[0].get("servers", [])
     return [
@@ -49,7 +49,7 @@ def served(points: list[Point]) -> list[Entry]:
     ]
 
 
-def spent(points: list[Point]) -> list[Entry]:
+def spent(points: list[Point]) -> list[Entry[Any]]:
     """Of such a point: area, cost and wear."""
     worn = [point["wear"] for point in points if point["wear"]]
     lives = worn[0]["lifetimes"] if worn else []

@@ -115,7 +115,9 @@ def show_two_levels(console: Output, report: dict[str, Any]) -> None:
 
 
 #: What only the screen lists: power without DRAM at rest, and years at the greatest endurance.
-_POWER = Entry("power", "mW", lambda point: point["power_down"]["total_w"] * 1e3, NUMBER)
+_POWER: Entry[Any] = Entry(
+    "power", "mW", lambda point: point["power_down"]["total_w"] * 1e3, NUMBER
+)
 _YEARS = Entry("years", "years", years(-1), NUMBER)
 
 

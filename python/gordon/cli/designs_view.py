@@ -1,19 +1,20 @@
 """The table of machines, clusters or designs of a service on the screen."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from gordon.cli.terminal import Column, of_entries
 from gordon.human import figures
 from gordon.report.entries import COUNT, Entry, Row, known
 
 #: The cores of all nodes.
-ALL_CORES = Entry("all_cores", "cores", lambda row: row["cores"] * row["nodes"], COUNT)
+ALL_CORES: Entry[Any] = Entry("all_cores", "cores", lambda row: row["cores"] * row["nodes"], COUNT)
 
 
-def interval(model: str) -> Entry:
+def interval(model: str) -> Entry[Any]:
     """The range of the time by a model."""
 
-    def ends(row: Row) -> str:
+    def ends(row: Mapping[str, Any]) -> str:
         low, high = row[model]["time_s_low"], row[model]["time_s_high"]
         return f"{figures(low)} - {figures(high)} s"
 
@@ -22,8 +23,8 @@ def interval(model: str) -> Entry:
 
 def table(
     title: str,
-    rows: list[Row],
-    entries: list[Entry],
+    rows: Sequence[Row],
+    entries: list[Entry[Row]],
     spare: Mapping[str, int],
     remarks: Callable[[Row], list[str]],
     enough: int | None = None,

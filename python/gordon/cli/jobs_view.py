@@ -8,18 +8,23 @@ from gordon.cli.survey_view import most, show
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
 from gordon.survey.jobs import gains, traces
-from gordon.survey.machines import answer, outcome
+from gordon.survey.machines import Figure, answer, outcome
 from gordon.survey.prices import dated
+from gordon.survey.results import (
+    GridDesign,
+    GridMean,
+    GridResult,
+    JobResult,
+    MachinesMean,
+    MeanMachine,
+)
 
-Row = dict[str, Any]
 
-
-def show_jobs(console: Output, result: Row, show_all: bool) -> None:
+def show_jobs(console: Output, result: GridMean | MachinesMean, show_all: bool) -> None:
     """A table of the jobs, then the mean over them, and the warnings."""
-    jobs: list[tuple[str, Row]] = list(result["jobs"].items())
-    console.text(f"{counted(len(jobs), 'job')} surveyed, each alone:")
+    console.text(f"{counted(len(result['jobs']), 'job')} surveyed, each alone:")
     if "by" in result:
-        console.table(_designs(jobs))
+        console.table(_designs(list(result["jobs"].items())))
         console.text(
             "perf/W: of MaxE, relative to the job's best disk design; speed: of MinT, relative to "
             "its fastest disk design"
@@ -29,7 +34,7 @@ def show_jobs(console: Output, result: Row, show_all: bool) -> None:
         console.text("\nthe mean, in which each job weighs the same:")
         show(console, result, show_all)
         return
-    console.table(_machines(jobs))
+    console.table(_machines(list(result["jobs"].items())))
     front = [row for row in result["designs"] if row["pareto"]]
     console.text(
         f"\nthe mean of the jobs, {counted(result['designs_total'], 'machine')} of "
@@ -42,17 +47,17 @@ def show_jobs(console: Output, result: Row, show_all: bool) -> None:
     warn(result["warnings"], traces(result))
 
 
-def _designs(jobs: list[tuple[str, Row]]) -> list[Column]:
-    def column(title: str, cell: Callable[[Row], str], **how: Any) -> Column:
+def _designs(jobs: list[tuple[str, GridResult]]) -> list[Column]:
+    def column(title: str, cell: Callable[[GridResult], str], **how: Any) -> Column:
         return Column(title, [cell(result) for _, result in jobs], **how)
 
-    def design(name: str) -> Callable[[Row], str]:
+    def design(name: str) -> Callable[[GridResult], str]:
         return lambda result: result["named"][name] or ""
 
-    def gain(name: str) -> Callable[[Row], str]:
+    def gain(name: str) -> Callable[[GridResult], str]:
         return lambda result: f"{figures(gains(result)[name])}x" if name in gains(result) else ""
 
-    def limit(name: str) -> Callable[[Row], str]:
+    def limit(name: str) -> Callable[[GridResult], str]:
         return lambda result: most(_named(result, name)["limits"])
 
     number: dict[str, Any] = {"right": True}
@@ -68,26 +73,29 @@ def _designs(jobs: list[tuple[str, Row]]) -> list[Column]:
     ]
 
 
-def _named(result: Row, name: str) -> Row:
-    found: Row = next(row for row in result["designs"] if name in row["names"])
-    return found
+def _named(result: GridResult, name: str) -> GridDesign:
+    return next(row for row in result["designs"] if name in row["names"])
 
 
-def _machines(jobs: list[tuple[str, Row]]) -> list[Column]:
+def _machines(jobs: list[tuple[str, JobResult]]) -> list[Column]:
     return [
         Column("job", [name for name, _ in jobs]),
         Column("verdict", [answer(result) for _, result in jobs], wraps=True),
     ]
 
 
-def _mean(result: Row, shown: list[Row]) -> list[Column]:
+def _mean(result: MachinesMean, shown: list[MeanMachine]) -> list[Column]:
     currency = result["space"]["currency"]
 
-    def column(title: str, key: str) -> Column:
+    def column(title: str, key: Figure) -> Column:
         values = [outcome(row)[key] for row in shown]
         return Column(title, ["" if v is None else figures(v) for v in values], right=True)
 
-    figured = [("time, s", "time_s"), (f"price, {currency}", "price"), ("energy, J", "energy_j")]
+    figured: list[tuple[str, Figure]] = [
+        ("time, s", "time_s"),
+        (f"price, {currency}", "price"),
+        ("energy, J", "energy_j"),
+    ]
     known = [
         column(title, key)
         for title, key in figured

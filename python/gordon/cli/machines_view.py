@@ -1,7 +1,5 @@
 """The screen of a survey of machines: time, price and energy of each, and the verdict."""
 
-from typing import Any
-
 from gordon.cli import warn
 from gordon.cli.designs_view import ALL_CORES, interval, table
 from gordon.cli.terminal import Output
@@ -9,6 +7,7 @@ from gordon.human import counted
 from gordon.survey import entries
 from gordon.survey.machines import (
     MODEL,
+    Figure,
     answer,
     front_figures,
     in_nodes,
@@ -19,8 +18,7 @@ from gordon.survey.machines import (
     remarks,
 )
 from gordon.survey.prices import dated
-
-Row = dict[str, Any]
+from gordon.survey.results import JobResult
 
 #: The entries on the screen, with what is left out of a narrow one.
 SPARE = {
@@ -37,7 +35,7 @@ SPARE = {
 _TWO_REMARKS = len("cheapest, little memory,")
 
 
-def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> None:
+def show_machines(console: Output, result: JobResult, show_all: bool) -> None:
     """The table, the verdict, and the warnings."""
     rows = result["designs"]
     chosen = recommended(result)
@@ -54,8 +52,8 @@ def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> No
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])
 
 
-def _legend(result: dict[str, Any], left_out: int) -> str:
-    words = {"time_s": "time", "price": "price", "energy_j": "energy"}
+def _legend(result: JobResult, left_out: int) -> str:
+    words: dict[Figure, str] = {"time_s": "time", "price": "price", "energy_j": "energy"}
     front = [row for row in result["designs"] if row["pareto"]]
     compared = ", ".join(words[key] for key in front_figures(front))
     text = f"* on the Pareto front of {compared}"

@@ -1,16 +1,13 @@
 """The screen of a survey of a service: use, price and power of each design, and the verdict."""
 
-from typing import Any
-
 from gordon.cli import warn
 from gordon.cli.designs_view import ALL_CORES, table
 from gordon.cli.terminal import Output
 from gordon.human import counted, duration, figures
 from gordon.survey import entries
 from gordon.survey.prices import dated
+from gordon.survey.results import ServiceResult
 from gordon.survey.service import RESOURCES, cheapest_first, is_notable, remarks
-
-Row = dict[str, Any]
 
 #: The entries on the screen, with what is left out of a narrow one.
 SPARE = {"all_cores": 3, "keeps": 0, **dict.fromkeys(RESOURCES, 0), "month": 0, "power": 2}
@@ -20,7 +17,7 @@ _OF_FRONT = 8
 _ENOUGH = 18
 
 
-def show_service(console: Output, result: Row, show_all: bool) -> None:
+def show_service(console: Output, result: ServiceResult, show_all: bool) -> None:
     """The table, the verdict, and the warnings."""
     rows = result["designs"]
     ordered = sorted(rows, key=cheapest_first)

@@ -1,6 +1,5 @@
 """`gordon survey TRACE...`"""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from gordon.options.surveys import AllDesigns, Bundled, SurveyFiles, SurveyOptio
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
+    from gordon.survey.results import Result
 
 
 @click.command()
@@ -84,26 +84,27 @@ def survey(
         (csv_path, lambda: to_csv(result)),
         (out, lambda: _report(result)),
     ]
-    view = _view(result)
-    output.finish(lambda console: view(console, result, show_all), files, written=[parquet])
+    output.finish(lambda console: _show(console, result, show_all), files, written=[parquet])
 
 
-def _view(result: dict[str, Any]) -> "Callable[[Output, dict[str, Any], bool], None]":
-    """The screen of a result."""
+def _show(console: "Output", result: "Result", show_all: bool) -> None:
+    """Prints the screen of a result."""
     from gordon.cli.jobs_view import show_jobs
     from gordon.cli.machines_view import show_machines
     from gordon.cli.service_view import show_service
     from gordon.cli.survey_view import show
     from gordon.cli.tasks_view import show_tasks
-    from gordon.survey.service import MODEL
 
     if "jobs" in result:
-        return show_jobs
-    if "application" in result:
-        return show_tasks
-    if result.get("model") == MODEL:
-        return show_service
-    return show_machines if "verdict" in result else show
+        show_jobs(console, result, show_all)
+    elif "application" in result:
+        show_tasks(console, result, show_all)
+    elif "load" in result:
+        show_service(console, result, show_all)
+    elif "verdict" in result:
+        show_machines(console, result, show_all)
+    else:
+        show(console, result, show_all)
 
 
 def _bundled(given: dict[str, Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -121,13 +122,13 @@ def _bundled(given: dict[str, Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
     return traces, chosen
 
 
-def _report(result: dict[str, Any]) -> str:
+def _report(result: "Result") -> str:
     from gordon.survey import jobs_page, machines_page, page, service_page, tasks_page
 
     if "jobs" in result:
         return jobs_page.render(result)
     if "application" in result:
         return tasks_page.render(result)
-    if result.get("model") == service_page.MODEL:
+    if "load" in result:
         return service_page.render(result)
     return machines_page.render(result) if "verdict" in result else page.render(result)

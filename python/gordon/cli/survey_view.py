@@ -1,15 +1,17 @@
 """The screen of a survey: the best designs, compared with the paper's."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from gordon.cli import warn
 from gordon.cli.terminal import Column, Output
 from gordon.human import figures, percent, short
+from gordon.reports.survey import OutcomeReport
 from gordon.survey.jobs import gains, traces
+from gordon.survey.results import GridDesign, GridMean, GridResult
 
 
-def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
+def show(console: Output, result: GridResult | GridMean, show_all: bool) -> None:
     """The table, what it says in a few lines, and the warnings."""
     rows, by = result["designs"], result["by"]
     shown = [r for r in rows if show_all or r["pareto"] or r["names"]]
@@ -30,8 +32,8 @@ def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
     warn(result["warnings"], traces(result))
 
 
-def _table(result: dict[str, Any], shown: list[dict[str, Any]]) -> list[Column]:
-    def column(title: str, cell: Callable[[dict[str, Any]], str], **how: Any) -> Column:
+def _table(result: GridResult | GridMean, shown: list[GridDesign]) -> list[Column]:
+    def column(title: str, cell: Callable[[GridDesign], str], **how: Any) -> Column:
         return Column(title, [cell(row) for row in shown], **how)
 
     by = result["by"]
@@ -52,7 +54,7 @@ def _table(result: dict[str, Any], shown: list[dict[str, Any]]) -> list[Column]:
     ]
 
 
-def _per_watt(row: dict[str, Any], disk: dict[str, Any] | None) -> str:
+def _per_watt(row: OutcomeReport, disk: OutcomeReport | None) -> str:
     return f"{figures(disk['energy_j'] / row['energy_j'])}x" if disk else ""
 
 
@@ -63,7 +65,7 @@ def most(limits: dict[str, float], place: int = 0) -> str:
     return f"{name} {share:.0%}" if share >= 0.05 else ""
 
 
-def _life(row: dict[str, Any]) -> str:
+def _life(row: GridDesign) -> str:
     """Years, or the part of the rated endurance that a short job uses; nothing without writes."""
     flash = row["flash"]
     if not flash or flash["endurance_used"] == 0:
@@ -72,9 +74,10 @@ def _life(row: dict[str, Any]) -> str:
     return f"{percent(flash['endurance_used'])} used" if years is None else short(years, "years")
 
 
-def _summary(result: dict[str, Any]) -> list[str]:
+def _summary(result: GridResult | GridMean) -> list[str]:
     lines = _gains(result)
-    lines += [result[key] for key in ("charged", "spread") if result.get(key)]
+    if "charged" in result:
+        lines += [line for line in (result["charged"], result["spread"]) if line]
     over = result["space"]["over_budget_total"]
     if over:
         budget = result["space"]["budget_w"]
@@ -84,7 +87,7 @@ def _summary(result: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _gains(result: dict[str, Any]) -> list[str]:
+def _gains(result: GridResult | GridMean) -> list[str]:
     """The gains of flash over disks, next to the paper's figures in the paper's space."""
     gained = gains(result)
     if not gained:
@@ -94,7 +97,9 @@ def _gains(result: dict[str, Any]) -> list[str]:
         rows = result["table6"]["rows"]
         paper = {r["paper_name"]: r["paper"]["sync"] for r in rows if r["paper"]}
 
-    def theirs(name: str, key: str) -> str:
+    def theirs(
+        name: str, key: Literal["perf_per_watt_vs_maxe_disk", "speedup_vs_mint_disk"]
+    ) -> str:
         return f" (paper: {paper[name][key]})" if paper else ""
 
     return [

@@ -8,11 +8,11 @@ from gordon.cli import warn
 from gordon.cli.designs_view import interval, table
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
+from gordon.reports.survey import ApplicationReport, StageOnCluster, StageRecorded
 from gordon.survey import entries
 from gordon.survey.prices import dated
+from gordon.survey.results import TasksDesign, TasksResult
 from gordon.survey.tasks import MODEL, is_notable, outcome, recommended, recorded_line
-
-Row = dict[str, Any]
 
 #: The entries on the screen, with what is left out of a narrow one.
 SPARE = {"slots": 4, "time": 0, "interval": 1, "price": 0, "month": 4, "energy": 2, "limit": 3}
@@ -20,7 +20,7 @@ SPARE = {"slots": 4, "time": 0, "interval": 1, "price": 0, "month": 4, "energy":
 _STAGES = 12
 
 
-def show_tasks(console: Output, result: Row, show_all: bool) -> None:
+def show_tasks(console: Output, result: TasksResult, show_all: bool) -> None:
     """The tables, the verdict, and the warnings."""
     rows = result["designs"]
     chosen = recommended(result)
@@ -40,7 +40,7 @@ def show_tasks(console: Output, result: Row, show_all: bool) -> None:
         "its upper end"
     )
     by_id = {row["id"]: row for row in rows}
-    best = by_id.get(chosen or result["named"]["fastest"])
+    best = by_id.get(chosen or result["named"]["fastest"] or "")
     if best is not None and best.get("stages"):
         console.text(f"stages on {best['id']}, and as recorded:")
         console.table(_stages(result["application"], best))
@@ -48,17 +48,19 @@ def show_tasks(console: Output, result: Row, show_all: bool) -> None:
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])
 
 
-def _remarks(row: Row) -> list[str]:
+def _remarks(row: TasksDesign) -> list[str]:
     return [*row["names"], *(["recorded here"] if row["is_reference"] else [])]
 
 
-def _stages(application: Row, best: Row) -> list[Column]:
+def _stages(application: ApplicationReport, best: TasksDesign) -> list[Column]:
     """The longest stages of a cluster in their order."""
     pairs = list(zip(application["stages"], best["stages"], strict=True))
     longest = sorted(pairs, key=lambda pair: pair[1]["start_s"] - pair[1]["end_s"])[:_STAGES]
     shown = [pair for pair in pairs if pair in longest]
 
-    def column(title: str, cell: Callable[[Row, Row], str], **how: Any) -> Column:
+    def column(
+        title: str, cell: Callable[[StageRecorded, StageOnCluster], str], **how: Any
+    ) -> Column:
         return Column(title, [cell(*pair) for pair in shown], **how)
 
     def secs(value: float) -> str:

@@ -157,7 +157,7 @@ class Output:
 
 
 def of_entries(
-    entries: "Iterable[Entry]",
+    entries: "Iterable[Entry[Row]]",
     rows: "Sequence[Row]",
     unknown: str = "",
     spare: Mapping[str, int] | None = None,

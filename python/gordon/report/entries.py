@@ -1,15 +1,17 @@
 """What results are shown by. A screen and a page write the same entries: each has a title, a value
 in the result, and a unit."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from gordon.human import figures, short
 from gordon.report.numbers import percent, sig
 
-Row = dict[str, Any]
-Value = Callable[[Row], Any]
+#: A table of a result.
+Row = TypeVar("Row", bound=Mapping[str, Any])
+#: A value of a table.
+Value = Callable[[Any], Any]
 Written = Callable[[Any], str]
 
 
@@ -24,21 +26,21 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(Generic[Row]):
     """A figure or a text of a result."""
 
     key: str
     """Its name in a page, by which tables are sorted."""
     title: str
     """Its heading."""
-    value: Value
+    value: Callable[[Row], Any]
     """The value of a row of the result, None if it is unknown."""
     unit: Unit
     hint: str = ""
     """What the heading of a page says about it."""
     short: str = ""
     """Its heading on a screen, if it is another one."""
-    order: Value | None = None
+    order: Callable[[Row], Any] | None = None
     """What a page sorts it by. Default: the value."""
 
     def on_screen(self, row: Row, unknown: str = "") -> str:
@@ -60,7 +62,7 @@ class Entry:
 def of(*path: str) -> Value:
     """A value of a report by its path; None if it is missing."""
 
-    def value(report: Row) -> Any:
+    def value(report: Mapping[str, Any]) -> Any:
         inner: Any = report
         for key in path:
             inner = inner.get(key) if inner else None
@@ -69,7 +71,7 @@ def of(*path: str) -> Value:
     return value
 
 
-def known(entries: Iterable[Entry], rows: Sequence[Row]) -> list[Entry]:
+def known(entries: Iterable[Entry[Row]], rows: Sequence[Row]) -> list[Entry[Row]]:
     """The entries that have a value in any row."""
     return [one for one in entries if any(one.value(row) is not None for row in rows)]
 

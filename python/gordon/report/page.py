@@ -4,7 +4,7 @@ The filters `sig`, `si`, `percent`, `times` and `plain` format numbers.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from gordon.errors import GordonError
 from gordon.human import counted
+from gordon.parameters import Parameter
 from gordon.report.numbers import percent, plain, si, sig, times
 
 __all__ = ["grouped", "percent", "plain", "plotly_js", "render", "si", "sig", "times"]
@@ -82,9 +83,9 @@ def _data(result: Any) -> Markup:
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 no tag can be in it
 
 
-def grouped(rows: list[dict[str, Any]]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def grouped(rows: Iterable[Parameter]) -> list[tuple[str, str, list[Parameter]]]:
     """Parameters by kind and part."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str], list[Parameter]] = {}
     for row in rows:
         groups.setdefault((row["kind"], row["part"]), []).append(row)
-    return [(kind, part, rows) for (kind, part), rows in groups.items()]
+    return [(kind, part, found) for (kind, part), found in groups.items()]

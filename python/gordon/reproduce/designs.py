@@ -4,13 +4,11 @@ All figures are of one survey of all jobs by the paper's model on the paper's sp
 job, and those of the mean, in which each job weighs the same.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Final, Literal, TypedDict
 
 from gordon import bundled, power
 from gordon.parts import Catalogue, load
@@ -19,12 +17,23 @@ from gordon.reproduce.row import MEAN, Row
 from gordon.survey import jobs as survey_jobs
 from gordon.survey import run as survey
 from gordon.survey import table6
+from gordon.survey.results import (
+    Barriers,
+    Figures,
+    GridDesign,
+    GridMean,
+    GridResult,
+    Table6Row,
+)
 
 #: The job of a row with the mean of what the jobs gain.
 GAINS = "mean of the gains"
 TABLE, FRONT, LIMITS, ENERGY = "Table 6", "Figure 6", "Figure 7", "Figure 8"
 CLAIMS = "Claims"
-COLUMNS = (
+Column = Literal[
+    "power_w", "power_vs_minp_disk", "perf_per_watt_vs_maxe_disk", "speedup_vs_mint_disk"
+]
+COLUMNS: Final[tuple[Column, ...]] = (
     "power_w",
     "power_vs_minp_disk",
     "perf_per_watt_vs_maxe_disk",
@@ -38,7 +47,16 @@ WORK = (0.375, 0.5, 0.75, 1.5, 3.0)
 ABOUT_HALF = 0.45
 GAIN_E, GAIN_T = (2.2, 2.5), (1.5, 1.8)
 
-Result = dict[str, Any]
+Result = GridResult | GridMean
+
+
+class Gains(TypedDict):
+    """The claims for some work of the processor."""
+
+    #: The work over that of the survey.
+    factor: float
+    #: By job and for the mean: the gains, and `share`, the time in which disks limit MaxE-disk.
+    gains: dict[str, dict[str, float]]
 
 
 def run(jobs: dict[str, list[Path]], reference: float | None = None) -> dict[str, Result]:
@@ -51,9 +69,9 @@ def run(jobs: dict[str, list[Path]], reference: float | None = None) -> dict[str
         model=bundled.MODEL,
         reference=reference,
     )
-    if "jobs" not in found:
-        found = {**found, "jobs": {next(iter(jobs)): found}}
-    return {**dict(zip(jobs, found["jobs"].values(), strict=True)), MEAN: found}
+    assert "by" in found, "the space has a grid of designs"
+    of_jobs = found["jobs"].values() if "jobs" in found else [found]
+    return {**dict(zip(jobs, of_jobs, strict=True)), MEAN: found}
 
 
 def rows(results: dict[str, Result]) -> list[Row]:
@@ -89,16 +107,21 @@ def _mean_gains(found: Sequence[Row], jobs: Sequence[str]) -> list[Row]:
     return means
 
 
-def named(result: Result, name: str) -> Result:
+def named(result: Result, name: str) -> GridDesign:
     """A named design of a result."""
     id = result["named"][name]
-    design: Result = next(row for row in result["designs"] if row["id"] == id)
-    return design
+    return next(row for row in result["designs"] if row["id"] == id)
 
 
-def share(design: Result, what: str) -> float:
+def share(design: GridDesign, what: str) -> float:
     """Fraction of the time in which a component limits a design, alone or with another one."""
     return float(sum(part for name, part in design["limits"].items() if what in name.split("+")))
+
+
+_GAINS: Final[tuple[tuple[str, Literal["energy_j", "time_s"], tuple[float, float], str], ...]] = (
+    ("MaxE", "energy_j", GAIN_E, "performance per watt of MaxE over MaxE-disk"),
+    ("MinT", "time_s", GAIN_T, "speed of MinT over MinT-disk"),
+)
 
 
 def claims(job: str, result: Result) -> list[Row]:
@@ -107,17 +130,14 @@ def claims(job: str, result: Result) -> list[Row]:
     disk = {name: named(result, f"{name}-disk") for name in ("MaxE", "MinT")}
     flash = {name: named(result, name) for name in ("MaxE", "MinT")}
     for model in table6.MODELS:
-        for name, key, (low, high), what in (
-            ("MaxE", "energy_j", GAIN_E, "performance per watt of MaxE over MaxE-disk"),
-            ("MinT", "time_s", GAIN_T, "speed of MinT over MinT-disk"),
-        ):
+        for name, key, (low, high), what in _GAINS:
             ours = disk[name][model][key] / flash[name][model][key]
             row = Row(CLAIMS, job, f"{what}, {model}", ours, low, high, "x")
             found.append(replace(row, reason=_storage(job, disk[name], f"{name}-disk", row)))
     return found
 
 
-def _storage(job: str, disk: Result, name: str, row: Row) -> str:
+def _storage(job: str, disk: GridDesign, name: str, row: Row) -> str:
     """Why flash gains as much as it does over a disk design."""
     part = share(disk, "storage")
     drawn = disk["energy_by_part_j"].get("storage", 0.0) / disk["sync"]["energy_j"]
@@ -142,7 +162,7 @@ def _storage(job: str, disk: Result, name: str, row: Row) -> str:
     )
 
 
-def _most(design: Result) -> str:
+def _most(design: GridDesign) -> str:
     what, part = max(design["limits"].items(), key=lambda item: item[1])
     return f"its greatest limit is {words(what)}, {part:.0%} of the time"
 
@@ -152,7 +172,7 @@ def words(limit: str) -> str:
     return limit.replace("cpu", "the processor").replace("+", " and ")
 
 
-def _short(design: Result) -> str:
+def _short(design: GridDesign) -> str:
     """A design as the paper writes it: 4 atom, 1.9 GHz, 1 disk."""
     storage = (
         "flash"
@@ -165,37 +185,50 @@ def _short(design: Result) -> str:
 def _table6(job: str, result: Result) -> list[Row]:
     found = []
     designs = {row["id"]: row for row in result["designs"]}
-    for row in result["table6"]["rows"]:
-        if row["paper"] is None or row["ours"] is None:
+    for row in _compared(result):
+        if row["paper"] is None or row["ours"] is None or row["design"] is None:
             continue
         for model in table6.MODELS:
             for column in COLUMNS:
                 paper = row["paper"][model][column]
                 ours = row["ours"][model][column]
-                if ours is None:
+                if ours is None or paper is None:
                     continue
                 what = f"{table6_name(row)}, {model}: {column}"
                 unit = "W" if column == "power_w" else "x"
                 made = Row(TABLE, job, what, ours, paper, paper, unit)
-                reason = _reason(made, column, model, row, designs[row["design"]], result)
+                reason = _reason(
+                    made, column, row["paper"][model], model, designs[row["design"]], result
+                )
                 found.append(replace(made, reason=reason))
     return found
 
 
-def table6_name(row: Result) -> str:
+def _compared(result: Result) -> list[Table6Row]:
+    """The rows of Table 6, which the paper's space has."""
+    assert result["table6"] is not None
+    return result["table6"]["rows"]
+
+
+def table6_name(row: Table6Row) -> str:
     """A row of Table 6 by its name, or by its design if it has none."""
-    name: str = row["paper_name"] or row["paper_design"].removesuffix(", flash")
-    return name
+    return row["paper_name"] or (row["paper_design"] or "").removesuffix(", flash")
 
 
-def _reason(made: Row, column: str, model: str, row: Result, design: Result, result: Result) -> str:
+def _reason(
+    made: Row,
+    column: Column,
+    paper: Figures,
+    model: Barriers,
+    design: GridDesign,
+    result: Result,
+) -> str:
     if made.agrees:
         return ""
     if column == "power_w":
-        return _power(row["paper"][model][column], design)
-    if column == "power_vs_minp_disk":
-        paper = row["paper"][model]
-        theirs = paper["power_w"] / paper[column]
+        return _power(paper["power_w"], design)
+    if column == "power_vs_minp_disk" and paper["power_vs_minp_disk"] is not None:
+        theirs = paper["power_w"] / paper["power_vs_minp_disk"]
         disk = named(result, "MinP-disk")
         idle = number(load("disk", DISK)["power"]["idle"], "idle power of the disk")
         below = f", below the idle power of its disk, {idle:g} W" if theirs < idle else ""
@@ -221,8 +254,8 @@ def _reason(made: Row, column: str, model: str, row: Result, design: Result, res
     )
 
 
-def _power(theirs: float, design: Result) -> str:
-    plain = {key: design[key] for key in ("cpu", "cpus", "storage")}
+def _power(theirs: float, design: GridDesign) -> str:
+    plain = {"cpu": design["cpu"], "cpus": design["cpus"], "storage": design["storage"]}
     plain |= {"clock": f"{design['ghz']:g}GHz", "count": design["storage_count"]}
     idle = power.node(plain, "ddr2-2gib", Catalogue())[0]
     if theirs < idle:
@@ -242,8 +275,8 @@ def _power(theirs: float, design: Result) -> str:
 
 def _efficiency(result: Result) -> str:
     disk = named(result, "MaxE-disk")
-    paper = _maxe_disk()
-    same = all(disk[key] == paper[key] for key in ("cpu", "cpus", "ghz"))
+    paper = table6.paper()["maxe_disk"]
+    same = table6.is_maxe_disk(disk, paper)
     part = share(disk, "storage")
     reason = f"Disks limit MaxE-disk ({_short(disk)}) {part:.0%} of the time (the paper: half)"
     if not same:
@@ -251,22 +284,15 @@ def _efficiency(result: Result) -> str:
     return f"{reason}. The power of the design differs from the paper's as its first column says."
 
 
-def _maxe_disk() -> Result:
-    """MaxE-disk as section 5.4 of the paper describes it."""
-    text = (files("gordon.survey") / "table6.json").read_text(encoding="utf-8")
-    design: Result = json.loads(text)["maxe_disk"]
-    return design
-
-
 def _front(job: str, result: Result) -> list[Row]:
     designs = {row["id"]: row for row in result["designs"]}
     front = [designs[id] for id in result["front"]]
     disks = [row["id"] for row in front if row["storage_kind"] == "disk"]
     flash = 1 - len(disks) / len(front)
-    papers = [row for row in result["table6"]["rows"] if row["paper_front"]]
+    papers = [row for row in _compared(result) if row["paper_front"]]
     missing = [row for row in papers if row["design"] not in result["front"]]
     beaten = "; ".join(
-        f"{table6_name(row)} is beaten by {_beater(designs[row['design']], front)}"
+        f"{table6_name(row)} is beaten by {_beater(designs[row['design'] or ''], front)}"
         for row in missing
     )
     reason = f"{beaten}. {_shared(designs)}" if missing else "As in the paper."
@@ -294,7 +320,7 @@ def _front(job: str, result: Result) -> list[Row]:
     ]
 
 
-def _shared(designs: dict[str, Result]) -> str:
+def _shared(designs: dict[str, GridDesign]) -> str:
     """Why designs with more processors beat others: their parts are shared."""
     one, four = (designs.get(f"atom-1.9GHz-x{cpus}-flash") for cpus in (1, 4))
     if one is None or four is None:
@@ -306,7 +332,7 @@ def _shared(designs: dict[str, Result]) -> str:
     )
 
 
-def _beater(design: Result, front: Sequence[Result]) -> str:
+def _beater(design: GridDesign, front: Sequence[GridDesign]) -> str:
     """A design on the front that is as fast on less energy, or faster on as much."""
     ours = design["sync"]
     better = [
@@ -496,12 +522,9 @@ def _part(name: str) -> str:
     return name.replace("cpu", "processor").replace("_", " ")
 
 
-def by_work(
-    jobs: dict[str, list[Path]], references: Sequence[float] = WORK
-) -> list[dict[str, Any]]:
-    """The claims by work of the processor: `factor` is the work over that of the survey, `gains`
-    the gains of each job and of the mean, with `share`, the time in which disks limit MaxE-disk."""
-    found = []
+def by_work(jobs: dict[str, list[Path]], references: Sequence[float] = WORK) -> list[Gains]:
+    """The claims by work of the processor."""
+    found: list[Gains] = []
     for ipc in references:
         results = run(jobs, reference=ipc)
         gains = {

@@ -152,8 +152,9 @@ def _bandwidth(load: Load, runs: Sequence[Path], variant: Variant, cache: Path) 
         set_values=[f"flash.{ARRAY}.{setting}" for setting in variant.settings],
         cache=cache,
     )
+    assert "storages" in found
     (seconds,) = (row["simulated_s"] for row in found["storages"] if row["part"] == ARRAY)
-    return (load.read_bytes + load.write_bytes) / 1e6 / float(seconds)
+    return (load.read_bytes + load.write_bytes) / 1e6 / seconds
 
 
 def rows(loads: Sequence[Load]) -> list[Row]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from os import fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 from gordon import bundled
 from gordon._core import spark_recorded_stages
@@ -31,6 +31,17 @@ _AGAIN = {
 }
 
 
+class JobStage(TypedDict):
+    """A stage of a job, in seconds after the start of the first trace."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+Result = TypeVar("Result")
+
+
 @dataclass
 class Inputs:
     """The traces of one job."""
@@ -38,7 +49,7 @@ class Inputs:
     paths: list[str]
     lags: list[int] = field(default_factory=list)
     """Samples by which each trace starts after the first of its run; empty without a run."""
-    stages: list[dict[str, Any]] = field(default_factory=list)
+    stages: list[JobStage] = field(default_factory=list)
     """The stages that the engine of the job recorded, in seconds after the start of the first
     trace. Repeats have none: their stages are at different times."""
     name: str = ""
@@ -78,11 +89,11 @@ class Inputs:
         with nullcontext() if self.place is None else self.place.naming():
             yield
 
-    def named(self, result: dict[str, Any]) -> dict[str, Any]:
+    def named(self, result: Result) -> Result:
         """A result of the traces, with the names of the files that were converted."""
         if self.place is None:
             return result
-        named: dict[str, Any] = self.place.named(result)
+        named: Result = self.place.named(result)
         return named
 
 
@@ -240,7 +251,7 @@ def _application(one: _Job, place: list[Workplace]) -> Inputs:
         made.name = one.path.resolve().name
     found = spark_recorded_stages(made.folder)
     stages = [] if found is None else json.loads(found)["stages"]
-    made.stages = [{key: stage[key] for key in ("name", "start_s", "end_s")} for stage in stages]
+    made.stages = [_shifted(stage, 0.0) for stage in stages]
     return made
 
 
@@ -390,7 +401,7 @@ def _start(path: Path, node: dict[str, Any]) -> int:
     return start - (0 if clock is None else clock["offset_ns"])
 
 
-def _shifted(stage: dict[str, Any], after: float) -> dict[str, Any]:
+def _shifted(stage: dict[str, Any], after: float) -> JobStage:
     return {
         "name": stage["name"],
         "start_s": max(stage["start_s"] - after, 0.0),

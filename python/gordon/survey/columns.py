@@ -2,18 +2,22 @@
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gordon.survey.prices import day_of_prices
+from gordon.survey.results import Result
 
-def to_csv(result: dict[str, Any]) -> str:
+
+def to_csv(result: Result) -> str:
     """One line per design; nested keys are joined with `_`, with the unit of energies last. The
     stages of a cluster, which are rows of their own, are only in `--json`."""
-    prices_date = result.get("space", {}).get("prices_date")
+    prices_date = day_of_prices(result)
     dated = {} if prices_date is None else {"prices_date": prices_date}
-    return rows_to_csv([design | dated for design in result["designs"]])
+    return rows_to_csv([{**design, **dated} for design in result["designs"]])
 
 
-def rows_to_csv(tables: list[dict[str, Any]]) -> str:
+def rows_to_csv(tables: Sequence[Mapping[str, Any]]) -> str:
     """One line per table; nested keys are joined with `_`, with the unit of energies last."""
     rows = [_flat(table) for table in tables]
     names: dict[str, None] = {}
@@ -26,7 +30,7 @@ def rows_to_csv(tables: list[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-def _flat(design: dict[str, Any]) -> dict[str, Any]:
+def _flat(design: Mapping[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for key, field in design.items():
         if _is_table(field):

@@ -1,6 +1,7 @@
 """What the screens and the pages of surveys list of a machine, a cluster, and a design of a
 service. Times are in seconds."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from gordon.human import short
@@ -12,6 +13,7 @@ from gordon.report.entries import (
     SHARE,
     TEXT,
     Entry,
+    Row,
     Unit,
     known,
     of,
@@ -19,8 +21,14 @@ from gordon.report.entries import (
 )
 from gordon.survey import machines as jobs
 from gordon.survey import service, tasks
-
-Row = dict[str, Any]
+from gordon.survey.results import (
+    JobResult,
+    MachineDesign,
+    ServiceDesign,
+    ServiceResult,
+    TasksDesign,
+    TasksResult,
+)
 
 
 def capacity(size: int) -> str:
@@ -32,7 +40,7 @@ _MEMORY = Unit(capacity, capacity)
 _RATE = with_prefix("B/s")
 
 
-def machines(result: Row) -> list[Entry]:
+def machines(result: JobResult) -> list[Entry[MachineDesign]]:
     """The entries of a machine under a job."""
     currency = result["space"]["currency"]
     return [
@@ -47,7 +55,7 @@ def machines(result: Row) -> list[Entry]:
     ]
 
 
-def clusters(result: Row) -> list[Entry]:
+def clusters(result: TasksResult) -> list[Entry[TasksDesign]]:
     """The entries of a cluster under an application."""
     currency = result["space"]["currency"]
     order = "sorts by the machine, then by the number of nodes"
@@ -67,7 +75,7 @@ def clusters(result: Row) -> list[Entry]:
     ]
 
 
-def designs(result: Row) -> list[Entry]:
+def designs(result: ServiceResult) -> list[Entry[ServiceDesign]]:
     """The entries of a design of a service."""
     keeps = "with the headroom free in 99 % of the time, and at the peak"
     used = "not exceeded in 99 % of the time"
@@ -85,13 +93,15 @@ def designs(result: Row) -> list[Entry]:
     ]
 
 
-def on_page(entries: list[Entry], rows: list[Row], said: dict[str, list[str]]) -> list[Entry]:
+def on_page(
+    entries: list[Entry[Row]], rows: Sequence[Row], said: dict[str, list[str]]
+) -> list[Entry[Row]]:
     """The entries that are known of rows; the first one, the name, is followed by the remarks."""
-    remarks = Entry("names", "remark", lambda row: ", ".join(said[row["id"]]), TEXT)
+    remarks = Entry[Row]("names", "remark", lambda row: ", ".join(said[row["id"]]), TEXT)
     return [entries[0], remarks, *known(entries[1:], rows)]
 
 
-def _times(model: str, what: str) -> list[Entry]:
+def _times(model: str, what: str) -> list[Entry[Any]]:
     """The time by a model, and its range."""
     low, high = "lower end of the 80 % range", "upper end of the 80 % range"
     return [
@@ -101,7 +111,7 @@ def _times(model: str, what: str) -> list[Entry]:
     ]
 
 
-def _costs(model: str, currency: str) -> list[Entry]:
+def _costs(model: str, currency: str) -> list[Entry[Any]]:
     what = "of one run on all nodes"
     return [
         Entry("price", f"price, {currency}", of(model, "price"), MONEY, what, currency),
@@ -109,7 +119,7 @@ def _costs(model: str, currency: str) -> list[Entry]:
     ]
 
 
-def _node(result: Row) -> list[Entry]:
+def _node(result: JobResult | TasksResult) -> list[Entry[Any]]:
     """The parts of a node."""
     speed, unit = "of a logical processor while all are busy", result["space"]["unit"]
     speed += "" if unit is None else f", relative to {unit['machine']}"
@@ -122,21 +132,21 @@ def _node(result: Row) -> list[Entry]:
     ]
 
 
-def _by_machine(row: Row) -> str:
+def _by_machine(row: TasksDesign) -> str:
     return f"{row['machine']} {row['nodes']:06d}"
 
 
-def _hour(row: Row) -> float | None:
+def _hour(row: TasksDesign) -> float | None:
     price = row["price_per_hour"]
     return None if price is None else row["nodes"] * price
 
 
-def _month(currency: str) -> Entry:
+def _month(currency: str) -> Entry[Any]:
     title, what = f"{currency} / month", "of all nodes with volumes, 730 hours"
     return Entry("month", title, of("price_per_month"), MONEY, what, f"{currency}/month")
 
 
-def _by_limit(row: Row) -> str:
+def _by_limit(row: MachineDesign) -> str:
     """Sorts by the limit, then by its share, the largest first."""
     limits = row["limits"]
     most = max(limits, key=lambda name: limits[name], default="")

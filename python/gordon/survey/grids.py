@@ -4,15 +4,27 @@ The result adds figures relative to the baseline, a comparison with the paper's 
 sensitivity to the overhead ratio.
 """
 
-from typing import Any
+from typing import Literal
 
 from gordon import parameters, power
 from gordon.errors import GordonError
+from gordon.parameters import Parameter
 from gordon.parts import Catalogue
 from gordon.quantity import number, value
+from gordon.reports.survey import PaperSurvey
 from gordon.survey import references, settings, table6
 from gordon.survey import space as spaces
-from gordon.survey.model import Model, Request, Row, no_work
+from gordon.survey.model import Model, Request, common, no_work, places
+from gordon.survey.results import (
+    Alternative,
+    Baseline,
+    By,
+    GridDesign,
+    GridResult,
+    GridSpace,
+    Raw,
+    Sensitivity,
+)
 
 #: Nodes of the paper's cluster, for a single trace.
 NODES = 32
@@ -29,7 +41,7 @@ def nodes(traces: int) -> int:
     return NODES if traces == 1 else traces
 
 
-class Grid(Model):
+class Grid(Model[PaperSurvey, GridResult]):
     """A grid of designs."""
 
     core = "paper"
@@ -72,7 +84,7 @@ class Grid(Model):
         }
         overhead["ratio"] = fitted["field"]
 
-    def check(self, raw: Row) -> None:
+    def check(self, raw: PaperSurvey) -> None:
         rows, base = raw["designs"], raw["baseline"]
         if not rows:
             budget = number(self.chosen["budget"], "budget")
@@ -87,15 +99,48 @@ class Grid(Model):
         if min(row[by]["time_s"] for row in [base, *rows]) <= 0:
             raise no_work()
 
-    def storage_kind(self, row: Row) -> str | None:
-        return self.parts.storage_kind(row["storage"])
+    def result(self, raw: PaperSurvey) -> GridResult:
+        names, by = raw["named"], _by(raw)
+        designs = self._designs(raw, by)
+        node, over = self.chosen["node"], raw["over_budget"]["with_other_ratios"]
+        return {
+            **common(raw, self._parameters(), self._warnings(raw)),
+            "space": self._space(raw),
+            "designs": designs,
+            "model": "paper" if by == "sync" else "stages",
+            "by": by,
+            "charged": _charged(raw),
+            "spread": raw["spread"],
+            "baseline": _baseline(raw),
+            "table6": table6.compare(designs, names) if self.is_paper else None,
+            "differences": table6.explain(raw["traces"], designs, names, node)
+            if self.is_paper
+            else [],
+            "sensitivity": _sensitivity(self.fitted, designs, names, over, by),
+            "series": raw["series"],
+        }
 
-    def figures(self, row: Row, raw: Row) -> Row:
-        by, base = _by(raw), raw["baseline"]
-        keys = (("time", "time_s"), ("energy", "energy_j"))
-        return {"relative": {what: row[by][key] / base[by][key] for what, key in keys}}
+    def _designs(self, raw: PaperSurvey, by: By) -> list[GridDesign]:
+        """The designs with their places, and relative to the baseline."""
+        place, base = places(raw), raw["baseline"][by]
+        designs: list[GridDesign] = []
+        for row in raw["designs"]:
+            at = place(row["id"], self.parts.storage_kind(row["storage"]))
+            designs.append(
+                {
+                    **row,
+                    "storage_kind": at["storage_kind"],
+                    "pareto": at["pareto"],
+                    "relative": {
+                        "time": row[by]["time_s"] / base["time_s"],
+                        "energy": row[by]["energy_j"] / base["energy_j"],
+                    },
+                    "names": at["names"],
+                }
+            )
+        return designs
 
-    def space(self, raw: Row) -> Row:
+    def _space(self, raw: PaperSurvey) -> GridSpace:
         over = raw["over_budget"]
         return {
             "name": self.chosen["name"],
@@ -107,29 +152,12 @@ class Grid(Model):
             "node": self.chosen["node"],
         }
 
-    def keys(self, raw: Row) -> Row:
-        rows, base, names, by = raw["designs"], raw["baseline"], raw["named"], _by(raw)
-        node, over = self.chosen["node"], raw["over_budget"]["with_other_ratios"]
-        return {
-            "model": "paper" if by == "sync" else by,
-            "by": by,
-            "charged": _charged(raw),
-            "spread": raw["spread"],
-            "baseline": {
-                key: base[key] for key in ("id", "sync", "nosync", "stages") if key in base
-            },
-            "table6": table6.compare(rows, names) if self.is_paper else None,
-            "differences": table6.explain(raw, rows, names, node) if self.is_paper else [],
-            "sensitivity": _sensitivity(self.fitted, rows, names, over, by),
-            "series": raw["series"],
-        }
-
-    def parameters(self, raw: Row) -> list[Row]:
+    def _parameters(self) -> list[Parameter]:
         chosen = self.chosen
         sourced = {"budget": chosen["budget"], "memory_per": chosen["node"]["memory_per"]}
         return parameters.rows({"space": {chosen["name"]: sourced}} | self.parts.used)
 
-    def warnings(self, raw: Row) -> list[str]:
+    def _warnings(self, raw: PaperSurvey) -> list[str]:
         found = list(raw["warnings"])
         if spaces.machines(self.chosen):
             found.append(
@@ -143,12 +171,21 @@ class Grid(Model):
         return found
 
 
-def _by(raw: Row) -> str:
+def _by(raw: PaperSurvey) -> Literal["sync", "stages"]:
     """The outcome by which designs are compared."""
     return "stages" if "stages" in raw["baseline"] else "sync"
 
 
-def _charged(raw: dict[str, Any]) -> str:
+def _baseline(raw: PaperSurvey) -> Baseline:
+    """What others are compared with."""
+    base = raw["baseline"]
+    found: Baseline = {"id": base["id"], "sync": base["sync"], "nosync": base["nosync"]}
+    if "stages" in base:
+        found["stages"] = base["stages"]
+    return found
+
+
+def _charged(raw: Raw) -> str:
     """Whose processor time was simulated, and the share of it that was not the command's."""
     traces = raw["traces"]
     shares = [t["other_cpu_share"] for t in traces if t["other_cpu_share"] is not None]
@@ -173,24 +210,24 @@ def _charged(raw: dict[str, Any]) -> str:
 
 
 def _sensitivity(
-    fitted: dict[str, Any],
-    rows: list[dict[str, Any]],
+    fitted: power.Fitted,
+    rows: list[GridDesign],
     names: dict[str, str | None],
     over_budget: list[int],
-    by: str,
-) -> dict[str, Any]:
+    by: By,
+) -> Sensitivity:
     """The changes by the overhead ratio of each anchor alone.
 
     Overhead multiplies the power of all parts of all designs, so every watt and joule scales and
     no comparison between designs moves; what can change is which designs the budget allows.
     """
     used = fitted["ratio"]
-    others = []
+    others: list[Alternative] = []
     for anchor, over in zip(fitted["anchors"], over_budget, strict=True):
         factor = anchor["ratio"] / used
         others.append(
-            anchor
-            | {
+            {
+                **anchor,
                 "energy_factor": factor,
                 "over_budget": over,
                 "named": {

@@ -7,38 +7,49 @@ Flash wears by one run of each job. A space with machines has no baseline: there
 the seconds, joules and prices of one run of each job.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Final, Literal, TypeVar
 
 from gordon.errors import GordonError
+from gordon.reports.survey import Assumption, FlashReport, JobReport, OutcomeReport
 from gordon.run.inputs import Inputs
 from gordon.survey import table6
-from gordon.survey.machines import MODEL, outcome
-
-Row = dict[str, Any]
+from gordon.survey.results import (
+    Alternative,
+    Baseline,
+    By,
+    GridDesign,
+    GridMean,
+    GridResult,
+    JobResult,
+    MachineDesign,
+    MachinesMean,
+    Mean,
+    MeanMachine,
+    MeanOutcome,
+    OfOne,
+    OfSeveral,
+    Result,
+    Sensitivity,
+)
 
 #: Designs of a space whose mean is taken.
 MOST = 100_000
-#: Keys of a design that do not depend on the job.
-_FIXED = (
-    "cpu", "cpus", "ghz", "storage", "storage_count", "storage_kind", "max_node_power_w",
-    "machine", "nodes", "cores", "core_speed", "memory_bytes", "network_bytes_per_s",
-    "storage_part", "price_per_hour",
-)  # fmt: skip
-#: Keys of a result that are the same for all jobs.
-_SHARED = ("version", "space", "model", "by", "designs_total")
 _SECONDS_PER_YEAR = 365.25 * 86400
+#: The outcomes of a design that all surveys of a grid have.
+_ALWAYS: Final[tuple[By, ...]] = ("sync", "nosync")
 
 
-def run(jobs: Sequence[Inputs], survey: Callable[..., Row], rows: int) -> Row:
+def run(jobs: Sequence[Inputs], survey: Callable[..., OfOne], rows: int) -> OfSeveral:
     """Surveys each job with `survey`, which takes its inputs and `rows`, the number of rows, and
     returns the results of all jobs and their mean, with at most `rows` designs each; the front and
     the named designs are always among them. Raises GordonError for a space of more than `MOST`
     designs."""
-    results: dict[str, Row] = {}
+    grids: dict[str, GridResult] = {}
+    machines: dict[str, JobResult] = {}
     for job in jobs:
-        result = results[job.name] = survey(job, rows=MOST)
+        result = survey(job, rows=MOST)
         if result["designs_total"] > MOST:
             raise GordonError(
                 f"the space has {result['designs_total']:,} designs, and the mean of several jobs "
@@ -46,48 +57,86 @@ def run(jobs: Sequence[Inputs], survey: Callable[..., Row], rows: int) -> Row:
                 "survey one job at a time, or a smaller space",
                 kind="too-many-designs",
             )
+        if "by" in result:
+            grids[job.name] = result
+        elif result["model"] == "job":
+            machines[job.name] = result
+    return _of_grids(grids, rows) if grids else _of_machines(machines, rows)
+
+
+def _of_grids(results: dict[str, GridResult], rows: int) -> GridMean:
+    """The mean of surveys of a grid, and their results."""
     several = list(results.values())
     first = several[0]
-    mean = _Mean(several)
-    designs, named, front = mean.designs(), mean.named(), mean.front()
-    for design in designs:
-        design["pareto"] = design["id"] in front
-        design["names"] = [name for name, id in named.items() if id == design["id"]]
-    shown = {id for id in (*front, *named.values(), *_baselines(several)) if id is not None}
+    mean = _Grids(several)
+    named, front = mean.named(), mean.front()
+    designs = _placed(mean.designs, named, front)
+    shown = {id for id in (*front, *named.values()) if id is not None}
+    shown |= {result["baseline"]["id"] for result in several}
     is_paper = first["space"]["name"] == table6.SPACE
     compared = table6.compare(designs, named) if is_paper else None
     if compared is not None:
         shown |= {row["design"] for row in compared["rows"] if row["design"] is not None}
+    found: GridMean = {
+        **_common(several, named, front),
+        "space": first["space"],
+        "model": first["model"],
+        "by": first["by"],
+        "jobs": {name: _trimmed_grid(result, rows, shown) for name, result in results.items()},
+        "designs": list(_kept(designs, rows, shown)),
+        "table6": compared,
+        "baseline": mean.baseline(),
+        "sensitivity": _sensitivity(first, designs, named),
+    }
+    if is_paper:
+        traced = [trace for result in several for trace in result["traces"]]
+        found["differences"] = table6.explain(traced, designs, named, first["space"]["node"])
+    return found
+
+
+def _of_machines(results: dict[str, JobResult], rows: int) -> MachinesMean:
+    """The mean of surveys of machines, and their results."""
+    several = list(results.values())
+    mean = _Machines(several)
+    named, front = mean.named(), mean.front()
+    designs = _placed(mean.designs, named, front)
+    shown = {id for id in (*front, *named.values()) if id is not None}
+    return {
+        **_common(several, named, front),
+        "space": several[0]["space"],
+        "model": several[0]["model"],
+        "jobs": {name: _trimmed_job(result, rows, shown) for name, result in results.items()},
+        "designs": list(_kept(designs, rows, shown)),
+    }
+
+
+def _common(
+    several: Sequence[GridResult] | Sequence[JobResult],
+    named: dict[str, str | None],
+    front: list[str],
+) -> Mean:
+    """What the mean has whatever the space."""
+    first = several[0]
     nodes = {result["nodes"] for result in several}
     charges = {result["charge"] for result in several}
-    found = {key: first[key] for key in _SHARED if key in first}
-    found |= {
+    return {
+        "version": first["version"],
         # Some jobs may have CPU time of the command, and others of the machine alone.
         "charge": charges.pop() if len(charges) == 1 else "auto",
         # The jobs of a space with machines may have clusters of different sizes.
         "nodes": nodes.pop() if len(nodes) == 1 else None,
-        "jobs": {name: _trimmed(result, rows, shown) for name, result in results.items()},
-        "designs": _kept(designs, rows, shown),
+        "designs_total": first["designs_total"],
         "front": front,
         "named": named,
-        "table6": compared,
-        "differences": [],
         "parameters": first["parameters"],
-        "assumptions": _distinct(several, "assumptions"),
-        "warnings": _distinct(several, "warnings"),
+        "assumptions": _distinct(result["assumptions"] for result in several),
+        "warnings": _distinct(result["warnings"] for result in several),
+        "table6": None,
+        "differences": [],
     }
-    base = mean.baseline()
-    if base is not None:
-        found["baseline"] = base
-        found["sensitivity"] = _sensitivity(first, designs, named)
-    if is_paper:
-        traces = [trace for result in several for trace in result["traces"]]
-        node = first["space"]["node"]
-        found["differences"] = table6.explain({"traces": traces}, designs, named, node)
-    return found
 
 
-def gains(result: Row) -> dict[str, float]:
+def gains(result: GridResult | GridMean) -> dict[str, float]:
     """The gains of flash over disks, for one job or the mean: `MaxE`, the work per joule relative
     to that of the best disk design, and `MinT`, the speed relative to that of the fastest disk
     design. Empty without disk designs."""
@@ -101,237 +150,338 @@ def gains(result: Row) -> dict[str, float]:
     }
 
 
-def traces(result: Row) -> list[str]:
+def traces(result: Result) -> list[str]:
     """The paths of the traces of a result, of one job or several."""
-    jobs = result["jobs"].values() if "jobs" in result else [result]
-    return [trace["path"] for job in jobs for trace in job["traces"]]
+    if "jobs" in result:
+        return [trace["path"] for job in result["jobs"].values() for trace in job["traces"]]
+    return [trace["path"] for trace in result["traces"]]
 
 
-def _baselines(results: list[Row]) -> list[str]:
-    return [result["baseline"]["id"] for result in results if "baseline" in result]
+def _trimmed_grid(result: GridResult, rows: int, shown: set[str]) -> GridResult:
+    """A result without what is of all jobs."""
+    kept = result.copy()
+    del kept["parameters"], kept["assumptions"], kept["warnings"]
+    kept["designs"] = list(_kept(result["designs"], rows, shown))
+    return kept
 
 
-def _trimmed(result: Row, rows: int, shown: set[str]) -> Row:
-    left_out = ("parameters", "assumptions", "warnings")
-    kept = {key: value for key, value in result.items() if key not in left_out}
-    return kept | {"designs": _kept(result["designs"], rows, shown)}
+def _trimmed_job(result: JobResult, rows: int, shown: set[str]) -> JobResult:
+    """A result without what is of all jobs."""
+    kept = result.copy()
+    del kept["parameters"], kept["assumptions"], kept["warnings"]
+    kept["designs"] = list(_kept(result["designs"], rows, shown))
+    return kept
 
 
-def _kept(designs: list[Row], rows: int, shown: set[str]) -> list[Row]:
+Design = TypeVar("Design", GridDesign, MachineDesign, MeanMachine)
+
+
+def _kept(designs: Sequence[Design], rows: int, shown: set[str]) -> Iterator[Design]:
     """The first designs, those on the front, the named ones, and those with the ids `shown`, in
     their order."""
-    return [
-        design
-        for number, design in enumerate(designs)
-        if number < rows or design["pareto"] or design["names"] or design["id"] in shown
-    ]
+    for number, design in enumerate(designs):
+        if number < rows or design["pareto"] or design["names"] or design["id"] in shown:
+            yield design
 
 
-def _distinct(results: list[Row], key: str) -> list[Any]:
-    found: list[Any] = []
-    for result in results:
-        found += [entry for entry in result[key] if entry not in found]
+def _placed(
+    designs: Sequence[Design], named: Mapping[str, str | None], front: Sequence[str]
+) -> Sequence[Design]:
+    """The designs with their places in the mean."""
+    for design in designs:
+        design["pareto"] = design["id"] in front
+        design["names"] = [name for name, id in named.items() if id == design["id"]]
+    return designs
+
+
+Entry = TypeVar("Entry", str, Assumption)
+
+
+def _distinct(lists: Iterable[list[Entry]]) -> list[Entry]:
+    found: list[Entry] = []
+    for entries in lists:
+        found += [entry for entry in entries if entry not in found]
     return found
 
 
-def _sensitivity(first: Row, designs: list[Row], named: dict[str, str | None]) -> Row:
+def _sensitivity(
+    first: GridResult, designs: Sequence[GridDesign], named: Mapping[str, str | None]
+) -> Sensitivity:
     """The changes by other overhead ratios: the factors are those of each job, the powers and
     energies those of the mean."""
     by = first["by"]
     by_id = {design["id"]: design[by] for design in designs}
-    found: Row = first["sensitivity"]
-    others = [
-        other
-        | {
+    found = first["sensitivity"]
+    others: list[Alternative] = [
+        {
+            **other,
             "named": {
                 name: {
-                    key: by_id[id][key] * other["energy_factor"]
-                    for key in ("node_power_w", "energy_j")
+                    "node_power_w": by_id[id]["node_power_w"] * other["energy_factor"],
+                    "energy_j": by_id[id]["energy_j"] * other["energy_factor"],
                 }
                 for name, id in named.items()
                 if id is not None
-            }
+            },
         }
         for other in found["alternatives"]
     ]
-    return found | {"alternatives": others}
+    return {**found, "alternatives": others}
 
 
-def _may_hold(row: Row, peak: int | None) -> bool:
+def _may_hold(row: MachineDesign, peak: int | None) -> bool:
     """Whether a machine is a candidate for a job that used `peak` bytes of memory; None: a trace
     does not have it."""
     if row["memory_fits"] is not None:
-        return bool(row["memory_fits"])
+        return row["memory_fits"]
     return peak is None or row["memory_bytes"] >= peak
 
 
-class _Mean:
-    """The mean of the results of several jobs over the designs of one space."""
-
-    def __init__(self, results: list[Row]) -> None:
-        self.results = results
-        self.by = results[0].get("by")
-        rows = [{row["id"]: row for row in result["designs"]} for result in results]
-        self.ids = [id for id in rows[0] if all(id in of_job for of_job in rows)]
-        self.rows = {id: [of_job[id] for of_job in rows] for id in self.ids}
-        self._designs = [self._design(id) for id in self.ids]
-
-    def designs(self) -> list[Row]:
-        """A row for each design, as in the result of one job."""
-        return self._designs
-
-    def baseline(self) -> Row | None:
-        """The baseline of a grid: the mean of what it takes for each job."""
-        if self.by is None:
-            return None
-        models = [model for model in ("sync", "nosync", "stages") if self._has(model)]
-        bases = [result["baseline"] for result in self.results]
-        return {"id": bases[0]["id"]} | {
-            model: _mean_of([base[model] for base in bases]) for model in models
-        }
-
-    def front(self) -> list[str]:
-        """Ids of the Pareto front of time and energy, the fastest first. Of machines it is that of
-        the upper ends of time and price, and of energy. Objectives that are not known of all
-        designs do not count."""
-        keys: tuple[str, ...] = (
-            ("time_s", "energy_j") if self.by else ("time_s_high", "price_high", "energy_j")
-        )
-        of = {design["id"]: self._outcome(design) for design in self._candidates()}
-        keys = tuple(key for key in keys if all(o.get(key) is not None for o in of.values()))
-        points = {id: tuple(outcome[key] for key in keys) for id, outcome in of.items()}
-        front: list[str] = []
-        # Only a design that comes earlier in this order can beat another.
-        for id in sorted(points, key=lambda id: points[id]):
-            if not any(_beats(points[other], points[id]) for other in front):
-                front.append(id)
-        return front
-
-    def named(self) -> dict[str, str | None]:
-        """The named designs, by the rules of a survey of one job: of a grid those of Table 6 of the
-        paper, of machines the best in each figure at the upper end of its range."""
-        of_grid: dict[str, tuple[str, ...]] = {
-            "MinP": ("node_power_w", "energy_j", "time_s"),
-            "MaxE": ("energy_j", "time_s"),
-            "MinT": ("time_s", "energy_j"),
-        }
-        of_machines: dict[str, tuple[str, ...]] = {
-            "fastest": ("time_s_high",),
-            "cheapest": ("price_high", "time_s_high"),
-            "least-energy": ("energy_j", "time_s_high"),
-        }
-        found: dict[str, str | None] = {}
-        for suffix in ("", "-disk") if self.by else ("",):
-            for name, key in (of_grid if self.by else of_machines).items():
-                among = [
-                    (tuple(outcome[part] for part in key), design["id"])
-                    for design in self._candidates()
-                    if not suffix or design["storage_kind"] == "disk"
-                    for outcome in [self._outcome(design)]
-                    if all(outcome.get(part) is not None for part in key)
-                ]
-                found[name + suffix] = min(among, key=lambda each: each[0])[1] if among else None
-        return found
-
-    def _candidates(self) -> list[Row]:
-        """The designs that can be named: of machines, the candidates of every job."""
-        if self.by is not None:
-            return self._designs
-        peaks = [result["peak_memory_bytes"] for result in self.results]
-        return [
-            design
-            for design in self._designs
-            if all(
-                _may_hold(*of_job) for of_job in zip(self.rows[design["id"]], peaks, strict=True)
-            )
-        ]
-
-    def _has(self, model: str) -> bool:
-        return all(model in result["baseline"] for result in self.results)
-
-    def _outcome(self, design: Row) -> Row:
-        found: Row = outcome(design) if self.by is None else design[self.by]
-        return found
-
-    def _design(self, id: str) -> Row:
-        rows = self.rows[id]
-        design: Row = {"id": id} | {key: rows[0][key] for key in _FIXED if key in rows[0]}
-        design["limits"] = _shares([row["limits"] for row in rows])
-        if self.by is None:
-            design |= _mean_of([{"price_per_month": row["price_per_month"]} for row in rows])
-            design[MODEL] = _mean_of([_without_sources(row[MODEL]) for row in rows])
-            fits = [row["memory_fits"] for row in rows]
-            design["memory_fits"] = False if False in fits else None if None in fits else True
-            return design
-        for model in ("sync", "nosync", "stages"):
-            if self._has(model):
-                design[model] = self._relative(rows, model)
-        design["relative"] = {
-            what: fmean(row["relative"][what] for row in rows) for what in ("time", "energy")
-        }
-        for key, model in (("energy_by_part_j", "sync"), ("energy_by_part_nosync_j", "nosync")):
-            parts = {part: None for row in rows for part in row[key]}
-            design[key] = {
-                part: self._scaled([row[key].get(part, 0.0) for row in rows], model, "energy_j")
-                for part in parts
-            }
-        design["flash"] = self._flash(rows)
-        return design
-
-    def _relative(self, rows: list[Row], model: str) -> Row:
-        """Time and energy relative to the baseline of each job, in seconds and joules of the mean
-        baseline; powers are means."""
-        of = [row[model] for row in rows]
-        return {
-            "time_s": self._scaled([each["time_s"] for each in of], model, "time_s"),
-            "energy_j": self._scaled([each["energy_j"] for each in of], model, "energy_j"),
-            "power_w": fmean(each["power_w"] for each in of),
-            "node_power_w": fmean(each["node_power_w"] for each in of),
-        }
-
-    def _scaled(self, values: list[float], model: str, key: str) -> float:
-        bases = [result["baseline"][model][key] for result in self.results]
-        relative = [value / base for value, base in zip(values, bases, strict=True)]
-        return fmean(relative) * fmean(bases)
-
-    def _flash(self, rows: list[Row]) -> Row | None:
-        """Wear by one run of each job."""
-        of = [row["flash"] for row in rows]
-        if any(flash is None for flash in of):
-            return None
-        sums = {
-            key: sum(flash[key] for flash in of)
-            for key in ("erases", "programs", "erase_equivalents", "endurance_used")
-        }
-        hosts = [
-            flash["programs"] / flash["write_amplification"] for flash in of if flash["programs"]
-        ]
-        span = sum(row["sync"]["time_s"] for row in rows)
-        used = sums["endurance_used"]
-        return sums | {
-            "write_amplification": sums["programs"] / sum(hosts) if hosts else None,
-            "lifetime_span_s": span,
-            "lifetime_years": span / used / _SECONDS_PER_YEAR if used else None,
-        }
+def _front(points: dict[str, tuple[float, ...]]) -> list[str]:
+    """Ids of the designs that no other beats in a figure without being worse in another."""
+    front: list[str] = []
+    # Only a design that comes earlier in this order can beat another.
+    for id in sorted(points, key=lambda id: points[id]):
+        if not any(_beats(points[other], points[id]) for other in front):
+            front.append(id)
+    return front
 
 
 def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one != other and all(a <= b for a, b in zip(one, other, strict=True))
 
 
-def _without_sources(outcome: Row) -> Row:
-    """A time without what its range is made of, which differs by job."""
-    return {key: value for key, value in outcome.items() if key != "range_by_s"}
+def _best(points: dict[str, tuple[float, ...]]) -> str | None:
+    """The design with the least figures, the first of which decides; None without designs."""
+    return min(points, key=lambda id: points[id], default=None)
 
 
-def _mean_of(outcomes: list[Row]) -> Row:
-    """The mean of each figure; None if it is unknown of a job."""
+class _Grids:
+    """The mean of the results of several jobs over the designs of a grid."""
+
+    def __init__(self, results: Sequence[GridResult]) -> None:
+        self.results = results
+        self.by = results[0]["by"]
+        has_stages = all("stages" in result["baseline"] for result in results)
+        self.models: tuple[By, ...] = (*_ALWAYS, "stages") if has_stages else _ALWAYS
+        rows = [{row["id"]: row for row in result["designs"]} for result in results]
+        ids = [id for id in rows[0] if all(id in of_job for of_job in rows)]
+        self.designs = [self._design([of_job[id] for of_job in rows]) for id in ids]
+
+    def baseline(self) -> Baseline:
+        """The mean of what the baseline takes for each job."""
+        bases = [result["baseline"] for result in self.results]
+        found: Baseline = {
+            "id": bases[0]["id"],
+            "sync": _mean_outcome([base["sync"] for base in bases]),
+            "nosync": _mean_outcome([base["nosync"] for base in bases]),
+        }
+        if "stages" in self.models:
+            found["stages"] = _mean_outcome([base["stages"] for base in bases])
+        return found
+
+    def front(self) -> list[str]:
+        """Ids of the Pareto front of time and energy, the fastest first."""
+        return _front(
+            {
+                design["id"]: (design[self.by]["time_s"], design[self.by]["energy_j"])
+                for design in self.designs
+            }
+        )
+
+    def named(self) -> dict[str, str | None]:
+        """The named designs, by the rules of a survey of one job: those of Table 6 of the paper."""
+        found: dict[str, str | None] = {}
+        for suffix in ("", "-disk"):
+            among = {
+                design["id"]: design[self.by]
+                for design in self.designs
+                if not suffix or design["storage_kind"] == "disk"
+            }
+            found[f"MinP{suffix}"] = _best(
+                {id: (of["node_power_w"], of["energy_j"], of["time_s"]) for id, of in among.items()}
+            )
+            found[f"MaxE{suffix}"] = _best(
+                {id: (of["energy_j"], of["time_s"]) for id, of in among.items()}
+            )
+            found[f"MinT{suffix}"] = _best(
+                {id: (of["time_s"], of["energy_j"]) for id, of in among.items()}
+            )
+        return found
+
+    def _design(self, rows: Sequence[GridDesign]) -> GridDesign:
+        """A design, as in the result of one job; its place is not known yet."""
+        first = rows[0]
+        design: GridDesign = {
+            **first,
+            "limits": _shares([row["limits"] for row in rows]),
+            "sync": self._relative(rows, "sync"),
+            "nosync": self._relative(rows, "nosync"),
+            "relative": {
+                "time": fmean(row["relative"]["time"] for row in rows),
+                "energy": fmean(row["relative"]["energy"] for row in rows),
+            },
+            "energy_by_part_j": self._parts([row["energy_by_part_j"] for row in rows], "sync"),
+            "energy_by_part_nosync_j": self._parts(
+                [row["energy_by_part_nosync_j"] for row in rows], "nosync"
+            ),
+            "flash": _flash(rows),
+        }
+        if "stages" in self.models:
+            design["stages"] = self._relative(rows, "stages")
+        return design
+
+    def _parts(self, rows: Sequence[dict[str, float]], model: By) -> dict[str, float]:
+        """The energy of each part."""
+        return {
+            part: self._energy([row.get(part, 0.0) for row in rows], model)
+            for part in dict.fromkeys(part for row in rows for part in row)
+        }
+
+    def _relative(self, rows: Sequence[GridDesign], model: By) -> OutcomeReport:
+        """Time and energy relative to the baseline of each job, in seconds and joules of the mean
+        baseline; powers are means."""
+        of = [row[model] for row in rows]
+        bases = [result["baseline"][model]["time_s"] for result in self.results]
+        return {
+            "time_s": _scaled([each["time_s"] for each in of], bases),
+            "energy_j": self._energy([each["energy_j"] for each in of], model),
+            "power_w": fmean(each["power_w"] for each in of),
+            "node_power_w": fmean(each["node_power_w"] for each in of),
+        }
+
+    def _energy(self, values: Sequence[float], model: By) -> float:
+        bases = [result["baseline"][model]["energy_j"] for result in self.results]
+        return _scaled(values, bases)
+
+
+def _scaled(values: Sequence[float], bases: Sequence[float]) -> float:
+    """The mean of values relative to those of the baseline, in units of the mean baseline."""
+    relative = [value / base for value, base in zip(values, bases, strict=True)]
+    return fmean(relative) * fmean(bases)
+
+
+def _flash(rows: Sequence[GridDesign]) -> FlashReport | None:
+    """Wear by one run of each job."""
+    of = [row["flash"] for row in rows if row["flash"] is not None]
+    if len(of) < len(rows):
+        return None
+    programs = sum(flash["programs"] for flash in of)
+    hosts = [
+        flash["programs"] / flash["write_amplification"]
+        for flash in of
+        if flash["write_amplification"] is not None
+    ]
+    span = sum(row["sync"]["time_s"] for row in rows)
+    used = sum(flash["endurance_used"] for flash in of)
     return {
-        key: None
-        if any(each[key] is None for each in outcomes)
-        else fmean(each[key] for each in outcomes)
-        for key in outcomes[0]
+        "erases": sum(flash["erases"] for flash in of),
+        "programs": programs,
+        "erase_equivalents": sum(flash["erase_equivalents"] for flash in of),
+        "endurance_used": used,
+        "write_amplification": programs / sum(hosts) if hosts else None,
+        "lifetime_span_s": span,
+        "lifetime_years": span / used / _SECONDS_PER_YEAR if used else None,
     }
+
+
+def _mean_outcome(outcomes: Sequence[OutcomeReport]) -> OutcomeReport:
+    return {
+        "time_s": fmean(each["time_s"] for each in outcomes),
+        "energy_j": fmean(each["energy_j"] for each in outcomes),
+        "power_w": fmean(each["power_w"] for each in outcomes),
+        "node_power_w": fmean(each["node_power_w"] for each in outcomes),
+    }
+
+
+class _Machines:
+    """The mean of the results of several jobs over the machines of a space."""
+
+    def __init__(self, results: Sequence[JobResult]) -> None:
+        rows = [{row["id"]: row for row in result["designs"]} for result in results]
+        ids = [id for id in rows[0] if all(id in of_job for of_job in rows)]
+        of_each = [[of_job[id] for of_job in rows] for id in ids]
+        self.designs = [_machine(of_design) for of_design in of_each]
+        peaks = [result["peak_memory_bytes"] for result in results]
+        #: The designs that can be named: the candidates of every job.
+        self.candidates = [
+            design
+            for design, of_design in zip(self.designs, of_each, strict=True)
+            if all(_may_hold(*of_job) for of_job in zip(of_design, peaks, strict=True))
+        ]
+
+    def front(self) -> list[str]:
+        """Ids of the Pareto front of the upper ends of time and price, and of energy. Objectives
+        that are not known of all designs do not count."""
+        times = {design["id"]: design["job"]["time_s_high"] for design in self.candidates}
+        known = [
+            values
+            for values in (self._known("price_high"), self._known("energy_j"))
+            if len(values) == len(times)
+        ]
+        return _front({id: (time, *(values[id] for values in known)) for id, time in times.items()})
+
+    def named(self) -> dict[str, str | None]:
+        """The named machines, by the rules of a survey of one job: the best in each figure at the
+        upper end of its range."""
+        times = {design["id"]: design["job"]["time_s_high"] for design in self.candidates}
+        return {
+            "fastest": _best({id: (time,) for id, time in times.items()}),
+            "cheapest": _best(
+                {id: (price, times[id]) for id, price in self._known("price_high").items()}
+            ),
+            "least-energy": _best(
+                {id: (energy, times[id]) for id, energy in self._known("energy_j").items()}
+            ),
+        }
+
+    def _known(self, figure: Literal["price_high", "energy_j"]) -> dict[str, float]:
+        """A figure of the candidates of which it is known."""
+        of = {design["id"]: design["job"][figure] for design in self.candidates}
+        return {id: value for id, value in of.items() if value is not None}
+
+
+def _machine(rows: Sequence[MachineDesign]) -> MeanMachine:
+    """A machine; its place is not known yet."""
+    first = rows[0]
+    fits = [row["memory_fits"] for row in rows]
+    return {
+        "id": first["id"],
+        "storage": first["storage"],
+        "storage_kind": first["storage_kind"],
+        "machine": first["machine"],
+        "nodes": first["nodes"],
+        "cores": first["cores"],
+        "core_speed": first["core_speed"],
+        "memory_bytes": first["memory_bytes"],
+        "network_bytes_per_s": first["network_bytes_per_s"],
+        "storage_part": first["storage_part"],
+        "price_per_hour": first["price_per_hour"],
+        "limits": _shares([row["limits"] for row in rows]),
+        "price_per_month": _mean_of([row["price_per_month"] for row in rows]),
+        "job": _mean_job([row["job"] for row in rows]),
+        "memory_fits": False if False in fits else None if None in fits else True,
+        "pareto": False,
+        "names": [],
+    }
+
+
+def _mean_job(jobs: Sequence[JobReport]) -> MeanOutcome:
+    """A time without what its range is made of, which differs by job."""
+    return {
+        "time_s": fmean(job["time_s"] for job in jobs),
+        "time_s_low": fmean(job["time_s_low"] for job in jobs),
+        "time_s_high": fmean(job["time_s_high"] for job in jobs),
+        "energy_j": _mean_of([job["energy_j"] for job in jobs]),
+        "price": _mean_of([job["price"] for job in jobs]),
+        "price_high": _mean_of([job["price_high"] for job in jobs]),
+    }
+
+
+def _mean_of(values: Sequence[float | None]) -> float | None:
+    """The mean; None if a value is unknown."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None
 
 
 def _shares(limits: list[dict[str, float]]) -> dict[str, float]:

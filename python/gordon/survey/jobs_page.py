@@ -11,29 +11,48 @@ from gordon.survey.jobs import gains
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import answer, outcome
 from gordon.survey.page import FILTERS, LIBRARIES
+from gordon.survey.results import GridMean, MachinesMean
 
-Row = dict[str, Any]
 
-
-def render(result: Row) -> str:
+def render(result: GridMean | MachinesMean) -> str:
     """The report's HTML."""
-    by_id = {design["id"]: design for design in result["designs"]}
-    traces = [trace for job in result["jobs"].values() for trace in job["traces"]]
+    return _of_grids(result) if "by" in result else _of_machines(result)
+
+
+def _of_grids(result: GridMean) -> str:
+    by = result["by"]
     shown = [row for row in result["designs"] if row["pareto"] or row["names"]]
-    of_grid = "by" in result
-    of = result["by"] if of_grid else None
+    return _rendered(
+        result,
+        gains={name: gains(job) for name, job in result["jobs"].items()},
+        mean_gains=gains(result),
+        shown=sorted(shown, key=lambda row: row[by]["time_s"]),
+    )
+
+
+def _of_machines(result: MachinesMean) -> str:
+    shown = [row for row in result["designs"] if row["pareto"] or row["names"]]
+    return _rendered(
+        result,
+        gains={},
+        mean_gains={},
+        shown=sorted(shown, key=lambda row: outcome(row)["time_s"]),
+    )
+
+
+def _rendered(result: GridMean | MachinesMean, **values: Any) -> str:
+    traces = [trace for job in result["jobs"].values() for trace in job["traces"]]
+    by_id = {design["id"]: design for design in result["designs"]}
     return page.render(
         "jobs",
         result,
         FILTERS | {"answer": answer, "outcome": outcome},
         libraries=LIBRARIES,
         notices=notices.grouped(result["warnings"], trace_paths(result)),
-        r=result | {"traces": traces},
+        r={**result, "traces": traces},
         by_id=by_id,
-        of_grid=of_grid,
+        of_grid="by" in result,
         named={name: by_id[id] for name, id in result["named"].items() if id is not None},
-        gains={name: gains(job) for name, job in result["jobs"].items()} if of_grid else {},
-        mean_gains=gains(result) if of_grid else {},
-        shown=sorted(shown, key=lambda row: (row[of] if of else outcome(row))["time_s"]),
         parts=page.grouped(result["parameters"]),
+        **values,
     )

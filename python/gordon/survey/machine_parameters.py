@@ -2,36 +2,42 @@
 
 from typing import Any
 
-from gordon.parameters import flat
+from gordon.parameters import Parameter, Sourced, flat
 from gordon.survey.space import storages
 
 
 def of_machines(
     machines: list[dict[str, Any]], sources: dict[str, dict[str, Any]]
-) -> list[dict[str, Any]]:
+) -> list[Parameter]:
     """One row per value of the machines, by name, as `rows` gives them.
 
     A value without a source of its own has that of its key in `sources` of the space, else that of
     its machine. A source is followed by its date.
     """
-    found = []
+    found: list[Parameter] = []
     for machine in sorted(machines, key=lambda machine: str(machine["id"])):
         whole = {"source": machine.get("source"), "date": machine.get("date")}
         is_local = any(storage.get("local", False) for storage in storages(machine))
         values = {key: field for key, field in machine.items() if key not in _NOT_VALUES}
         for row in flat(values, "", None):
             if row["origin"] == "given":
-                row |= _origin(_source(row["key"], sources, is_local) or whole)
-            found.append({"kind": "machine", "part": machine["id"]} | row)
+                _add_origin(row, _source(row["key"], sources, is_local) or whole)
+            found.append({"kind": "machine", "part": machine["id"], **row})
     return found
 
 
-def of_measured(tables: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def of_measured(tables: dict[str, dict[str, Any]]) -> list[Parameter]:
     """Two rows per point of measured storages, by file, as `rows` gives them. The key has the
     pattern, the size in bytes and the queue depth: `random-read.4096.32.mean_latency_s`."""
     return [
-        {"kind": "measured", "part": file, "key": f"{name}.{key}", "value": point[key]}
-        | {"origin": "source", "why": table["source"]}
+        {
+            "kind": "measured",
+            "part": file,
+            "key": f"{name}.{key}",
+            "value": point[key],
+            "origin": "source",
+            "why": table["source"],
+        }
         for file, table in sorted(tables.items())
         for point in table["points"]
         for name in [f"{point['pattern']}.{point['size_bytes']}.{point['queue_depth']}"]
@@ -52,10 +58,10 @@ def _source(key: str, sources: dict[str, dict[str, Any]], is_local: bool) -> dic
     return next((sources[word] for word in words if word in sources), {})
 
 
-def _origin(entry: dict[str, Any]) -> dict[str, str]:
+def _add_origin(row: Sourced, entry: dict[str, Any]) -> None:
+    """Gives a value the source of `entry`, if it has one."""
     if entry.get("source"):
         dated = [entry["source"], entry["date"]] if entry.get("date") else [entry["source"]]
-        return {"origin": "source", "why": ", ".join(dated)}
-    if entry.get("assumed"):
-        return {"origin": "assumed", "why": entry["assumed"]}
-    return {"origin": "given", "why": ""}
+        row["origin"], row["why"] = "source", ", ".join(dated)
+    elif entry.get("assumed"):
+        row["origin"], row["why"] = "assumed", entry["assumed"]

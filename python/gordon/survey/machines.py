@@ -1,23 +1,48 @@
 """Surveys machines by the `job` model: their time, price, energy, Pareto front and verdict."""
 
 import re
+from collections.abc import Collection, Sequence
+from typing import Any, Final, Literal
 
 from gordon import parameters
 from gordon.errors import GordonError, located
 from gordon.human import counted, duration, figures, short
+from gordon.parameters import Parameter
 from gordon.parts import Catalogue
+from gordon.reports.survey import JobSurvey, Verdict
 from gordon.survey import machine_parameters, measured, prices, quotas, references, settings
 from gordon.survey import space as spaces
-from gordon.survey.model import SHIFT, Model, Request, Row, no_work
+from gordon.survey.model import (
+    SHIFT,
+    Answer,
+    Config,
+    Model,
+    Report,
+    Request,
+    common,
+    no_work,
+    places,
+)
+from gordon.survey.results import (
+    JobResult,
+    MachineDesign,
+    MachineSpace,
+    MeanMachine,
+    Outcome,
+    Raw,
+)
 
 #: The model of machines.
-MODEL = "job"
+MODEL: Final = "job"
+Figure = Literal["time_s", "price", "energy_j"]
+#: Figures of a front.
+FIGURES: Final[tuple[Figure, ...]] = ("time_s", "price", "energy_j")
 
 
-class OfMachines(Model):
+class OfMachines(Model[Report, Answer]):
     """The machines of a space: what all models of machines take of it."""
 
-    def read(self, request: Request, chosen: spaces.Space) -> Row:
+    def read(self, request: Request, chosen: spaces.Space) -> Config:
         """Reads the machines, their parts and prices. Returns what the core needs of them."""
         self.chosen, self.parts = chosen, Catalogue(chosen.get("parts"))
         settings.apply_to_machines(request.set_values, chosen, self.parts)
@@ -51,11 +76,12 @@ class OfMachines(Model):
         message = re.sub(r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", message)
         return GordonError(message, error.args[1], kind=error.kind)
 
-    def storage_kind(self, row: Row) -> str | None:
-        part = row["storage_part"]
+    def storage_kind(self, part: str | None) -> str | None:
+        """The kind of a storage part."""
         return None if part is None else self.parts.storage_kind(part)
 
-    def space(self, raw: Row) -> Row:
+    def space(self) -> MachineSpace:
+        """The space, as the result has it."""
         chosen = self.chosen
         return {
             "name": chosen["name"],
@@ -68,8 +94,8 @@ class OfMachines(Model):
             "prices_date": self.prices_date,
         }
 
-    def parameters(self, raw: Row) -> list[Row]:
-        shown = {row["machine"] for row in raw["designs"]}
+    def parameters(self, shown: Collection[str]) -> list[Parameter]:
+        """The numbers of these machines and of the parts, with their sources."""
         listed = [machine for machine in self.chosen["machines"] if machine["id"] in shown]
         return (
             machine_parameters.of_machines(listed, self.chosen.get("sources", {}))
@@ -78,8 +104,9 @@ class OfMachines(Model):
             + machine_parameters.of_measured(self.tables)
         )
 
-    def warnings(self, raw: Row) -> list[str]:
-        found: list[str] = self.traced.warnings + raw["warnings"]
+    def warnings(self, raw: Raw) -> list[str]:
+        """The warnings of the core, and those about the space."""
+        found = self.traced.warnings + raw["warnings"]
         if spaces.has_grid(self.chosen):
             found.append(
                 f"the grid of designs of the space `{self.chosen['name']}` is left out; --model "
@@ -88,7 +115,7 @@ class OfMachines(Model):
         return found + prices.age_warnings(self.chosen["name"], self.prices_date)
 
 
-class Machines(OfMachines):
+class Machines(OfMachines[JobSurvey, JobResult]):
     """Machines by the `job` model."""
 
     core = MODEL
@@ -117,17 +144,30 @@ class Machines(OfMachines):
         of_job = {"nodes": request.numbers or [of_traces], "deadline_s": request.deadline_s}
         self.config = request.config() | of_job | {"catalogue": catalogue}
 
-    def check(self, raw: Row) -> None:
-        if all(outcome(row)["time_s"] <= 0 for row in raw["designs"]):
+    def check(self, raw: JobSurvey) -> None:
+        if all(row["job"]["time_s"] <= 0 for row in raw["designs"]):
             raise no_work()
 
-    def keys(self, raw: Row) -> Row:
-        own = ("reference", "peak_memory_bytes", "peak_cache_bytes", "verdict", "floor_s")
-        by_id = {row["id"]: row for row in raw["designs"]}
-        sentence = _sentence(
-            raw, by_id, self.chosen.get("currency", "USD"), self.config["deadline_s"]
-        )
-        return {"model": MODEL, **{key: raw[key] for key in own}, "sentence": sentence}
+    def result(self, raw: JobSurvey) -> JobResult:
+        place = places(raw)
+        designs: list[MachineDesign] = [
+            {**row, **place(row["id"], self.storage_kind(row["storage_part"]))}
+            for row in raw["designs"]
+        ]
+        parameters = self.parameters({row["machine"] for row in designs})
+        space = self.space()
+        return {
+            **common(raw, parameters, self.warnings(raw)),
+            "space": space,
+            "designs": designs,
+            "model": MODEL,
+            "reference": raw["reference"],
+            "peak_memory_bytes": raw["peak_memory_bytes"],
+            "peak_cache_bytes": raw["peak_cache_bytes"],
+            "verdict": raw["verdict"],
+            "floor_s": raw["floor_s"],
+            "sentence": _sentence(raw, designs, space["currency"], self.config["deadline_s"]),
+        }
 
 
 def _joined(numbers: list[int]) -> str:
@@ -140,20 +180,20 @@ def _use(parts: Catalogue, name: str, machine: str) -> None:
         parts.get(parts.storage_kind(name), name)
 
 
-def _ownership(space: spaces.Space) -> dict[str, Row]:
+def _ownership(space: spaces.Space) -> dict[str, Any]:
     """The values that made prices of an hour of purchase prices, if any, as `parameters.rows`
     takes them."""
     ownership = space.get("ownership")
     return {} if ownership is None else {"space": {space["name"]: {"ownership": ownership}}}
 
 
-def noun(rows: list[Row]) -> str:
+def noun(rows: Sequence[MachineDesign]) -> str:
     """The noun of a row: a machine, or a design where a machine has several storages, networks or
     numbers of nodes."""
     return "machine" if all(row["id"] == row["machine"] for row in rows) else "design"
 
 
-def in_nodes(result: Row) -> str:
+def in_nodes(result: JobResult) -> str:
     """The numbers of nodes of a result: `2 nodes`, or `1 to 8 nodes, 2 traced`."""
     traced = counted(result["nodes"], "node")
     numbers = {row["nodes"] for row in result["designs"]}
@@ -164,55 +204,55 @@ def in_nodes(result: Row) -> str:
     return f"{listed}, {result['nodes']} traced"
 
 
-def outcome(row: Row) -> Row:
+def outcome(row: MachineDesign | MeanMachine) -> Outcome:
     """Time, energy and price of a machine."""
-    found: Row = row[MODEL]
-    return found
+    return row["job"]
 
 
-def recommended(result: Row) -> str | None:
+def recommended(result: JobResult) -> str | None:
     """The id of the recommended machine, if there is one."""
     verdict = result["verdict"]
-    return None if verdict is None else str(verdict["id"])
+    return None if verdict is None else verdict["id"]
 
 
-def answer(result: Row) -> str:
+def answer(result: JobResult) -> str:
     """The sentence that a survey of machines ends with."""
-    text: str = result["sentence"]
-    return text
+    return result["sentence"]
 
 
-def is_notable(row: Row, verdict: str | None) -> bool:
+def is_notable(row: MachineDesign, verdict: str | None) -> bool:
     """Whether a machine has a name, is the traced one, or is the recommended one, `verdict`."""
     return bool(row["names"]) or row["is_reference"] or row["id"] == verdict
 
 
-def remarks(row: Row) -> list[str]:
+def remarks(row: MachineDesign) -> list[str]:
     """The names of a machine, and what its figures do not show."""
     found = list(row["names"])
     if row["is_reference"]:
         found.append("traced here")
     if row["memory_fits"] is False:
         found.append("too little memory")
-    elif "memory" in outcome(row)["range_by_s"]:
+    elif "memory" in row["job"]["range_by_s"]:
         found.append("little memory")
     return found
 
 
-def front_figures(rows: list[Row]) -> list[str]:
+def front_figures(rows: Sequence[MachineDesign]) -> list[Figure]:
     """The figures of the front: the time, and the others that are known of all of `rows`."""
-    keys = ("time_s", "price", "energy_j")
-    return [key for key in keys if all(outcome(row)[key] is not None for row in rows)]
+    return [key for key in FIGURES if all(outcome(row)[key] is not None for row in rows)]
 
 
-def _sentence(raw: Row, by_id: dict[str, Row], currency: str, deadline: float | None) -> str:
+def _sentence(
+    raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, deadline: float | None
+) -> str:
     """The answer in a sentence: the recommended machine, or why there is none."""
+    by_id = {row["id"]: row for row in designs}
     verdict = raw["verdict"]
     if verdict is not None:
         return _recommended(verdict, by_id, currency)
     fastest = raw["named"]["fastest"]
     if fastest is None:
-        used = short(raw["peak_memory_bytes"], "B")
+        used = short(known(raw["peak_memory_bytes"]), "B")
         return f"No machine of the space is known to have the memory that the job used ({used})."
     if deadline is not None:
         at_most = duration(outcome(by_id[fastest])["time_s_high"])
@@ -227,7 +267,7 @@ def _sentence(raw: Row, by_id: dict[str, Row], currency: str, deadline: float | 
     )
 
 
-def _recommended(verdict: Row, by_id: dict[str, Row], currency: str) -> str:
+def _recommended(verdict: Verdict, by_id: dict[str, MachineDesign], currency: str) -> str:
     """A sentence about the recommended machine."""
     best, fastest = by_id[verdict["id"]], by_id[verdict["fastest"]]
     deadline = verdict["deadline_s"]
@@ -238,10 +278,10 @@ def _recommended(verdict: Row, by_id: dict[str, Row], currency: str) -> str:
     )
     match verdict["by"]:
         case "price":
-            price = figures(outcome(best)["price"])
+            price = figures(known(best["job"]["price"]))
             text = f"Cheapest {within}: {_described(best)}, {price} {currency}"
         case "energy":
-            energy = short(outcome(best)["energy_j"], "J")
+            energy = short(known(best["job"]["energy_j"]), "J")
             text = f"Least energy {within}: {_described(best)}, {energy}"
         case _:
             text = f"Fastest: {_described(best)}; neither prices nor powers are known"
@@ -250,7 +290,13 @@ def _recommended(verdict: Row, by_id: dict[str, Row], currency: str) -> str:
     return text + "."
 
 
-def _described(row: Row) -> str:
-    of = outcome(row)
+def known(value: float | None) -> float:
+    """A figure that is known, because a design was chosen or refused by it."""
+    assert value is not None
+    return value
+
+
+def _described(row: MachineDesign) -> str:
+    of = row["job"]
     ends = f"{duration(of['time_s_low'])} to {duration(of['time_s_high'])}"
     return f"{row['id']}, {duration(of['time_s'])} ({ends})"

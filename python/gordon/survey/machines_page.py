@@ -4,14 +4,17 @@ One HTML file that works offline, like the report of designs. The same result gi
 """
 
 import re
-from typing import Any
+from collections.abc import Sequence
 
 from gordon import notices
 from gordon.human import figures
+from gordon.parameters import Parameter
 from gordon.report import page
 from gordon.survey import entries
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import (
+    FIGURES,
+    Figure,
     answer,
     front_figures,
     in_nodes,
@@ -22,8 +25,7 @@ from gordon.survey.machines import (
     remarks,
 )
 from gordon.survey.page import FILTERS, libraries, stage_columns
-
-Row = dict[str, Any]
+from gordon.survey.results import JobResult, MachineDesign, TasksDesign
 
 #: Shares of the time, in the order of the bars: key and name.
 SHARES = {
@@ -35,17 +37,17 @@ SHARES = {
 #: Relative difference below which a time is shown as the measured one.
 _SAME = 0.005
 #: Figures of the front: key and name.
-_FIGURES = {"time_s": "time", "price": "price", "energy_j": "energy"}
+_FIGURES: dict[Figure, str] = {"time_s": "time", "price": "price", "energy_j": "energy"}
 #: Key of the file of a measured storage, of one or of a list.
 _MEASURED = re.compile(r"storage(\.\d+)?\.measured")
 
 
-def render(result: Row) -> str:
+def render(result: JobResult) -> str:
     """The report's HTML."""
     rows = sorted(result["designs"], key=lambda row: outcome(row)["time_s"])
     verdict = recommended(result)
     notable = [row for row in rows if is_notable(row, verdict) or row["pareto"]]
-    known = {key for row in rows for key, figure in outcome(row).items() if figure is not None}
+    known = {key for row in rows for key in FIGURES if outcome(row)[key] is not None}
     compared = [_FIGURES[key] for key in front_figures([row for row in rows if row["pareto"]])]
     measured = max(trace["span_s"] for trace in result["traces"])
     traced = [outcome(row)["time_s"] for row in rows if row["is_reference"]]
@@ -64,7 +66,7 @@ def render(result: Row) -> str:
         remarks=said,
         stage_columns=stage_columns(result, said),
         cards=[row for row in notable if is_notable(row, verdict)],
-        against=next((key for key in ("price", "energy_j") if key in known), None),
+        against=next((key for key in FIGURES[1:] if key in known), None),
         known=known,
         compared=in_words(compared),
         three=len(compared) == len(_FIGURES),
@@ -79,12 +81,14 @@ def render(result: Row) -> str:
     )
 
 
-def _remarks(row: Row, verdict: str | None) -> list[str]:
+def _remarks(row: MachineDesign, verdict: str | None) -> list[str]:
     """The remarks, and which machine the verdict names."""
     return (["verdict"] if row["id"] == verdict else []) + remarks(row)
 
 
-def sources(parameters: list[Row], notable: list[Row]) -> list[Row]:
+def sources(
+    parameters: list[Parameter], notable: Sequence[MachineDesign] | Sequence[TasksDesign]
+) -> list[Parameter]:
     """The values of these machines, then those of their storage parts and measured storages."""
     ids = list(dict.fromkeys(row["machine"] for row in notable))
     parts = {row["storage_part"] for row in notable}
@@ -94,7 +98,7 @@ def sources(parameters: list[Row], notable: list[Row]) -> list[Row]:
     return machines + [p for p in parameters if p["kind"] != "machine" and p["part"] in parts]
 
 
-def _shares(row: Row) -> dict[str, float]:
+def _shares(row: MachineDesign) -> dict[str, float]:
     """The limits of a machine, in the order of the bars."""
     limits = row["limits"]
     return {key: limits[key] for key in SHARES if key in limits}

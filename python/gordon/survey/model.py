@@ -1,21 +1,29 @@
 """The request of a survey, and the part of a model in Python: the core's configuration, and the
-keys of the result that only this model has. `gordon.survey.run` takes the steps that all models
-share.
+keys of the result that only this model has. `Model.survey` takes the steps that all models share.
 """
 
+import json
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from os import fspath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from gordon.errors import GordonError
-from gordon.options import Path
+from gordon.options import Path, Progress
 from gordon.options.surveys import SurveyOptions
+from gordon.parameters import Parameter
 from gordon.parts import Catalogue
-from gordon.run.inputs import Inputs
+from gordon.run.inputs import Inputs, JobStage
+from gordon.survey import space as spaces
+from gordon.survey.replays import Replays, simulate
+from gordon.survey.results import Common, OfOne, Place, Raw
 from gordon.survey.space import Space
 
-Row = dict[str, Any]
+#: The core's configuration of a survey.
+Config = dict[str, Any]
+Report = TypeVar("Report", bound=Raw)
+Answer = TypeVar("Answer", bound=OfOne)
 
 #: Share of each resource that a service leaves free, unless it is given.
 HEADROOM = 0.3
@@ -37,9 +45,9 @@ class Request:
     charge: str
     reference: str | float | None
     #: The stages that the model uses, if any.
-    stages: list[Row] | None
+    stages: list[JobStage] | None
     #: The stages whose limits are reported.
-    reported: list[Row]
+    reported: list[JobStage]
     rows: int
     table: Path | None
     #: Numbers of nodes to compare, by models of clusters of machines.
@@ -56,7 +64,7 @@ class Request:
         """The request with other values of `--set`."""
         return replace(self, set_values=set_values)
 
-    def config(self) -> Row:
+    def config(self) -> Config:
         """The settings that all models have in the core."""
         return {
             "traces": self.inputs.paths,
@@ -68,48 +76,76 @@ class Request:
         }
 
 
-class Model(ABC):
+class Model(ABC, Generic[Report, Answer]):
     """A model, prepared for a request: `config` is the core's configuration, `chosen` the space
-    with the changes of the request, `parts` the catalogue."""
+    with the changes of the request, `parts` the catalogue. The core reports
+    `Report`, and the result is `Answer`."""
 
     #: Name of the model in the core.
     core: ClassVar[str]
 
-    config: Row
+    config: Config
     chosen: Space
     parts: Catalogue
+
+    def survey(self, request: Request, replays: Replays, progress: Progress | None) -> Answer:
+        """The result of the survey. Raises GordonError."""
+        with spaces.blamed(request.space, request.set_values):
+            try:
+                text, warnings = simulate(self.core, self.config, replays, progress)
+            except GordonError as error:
+                raise self.explained(error) from None
+        raw: Report = json.loads(text)
+        raw["warnings"] += warnings
+        self.check(raw)
+        return self.result(raw)
 
     def explained(self, error: GordonError) -> GordonError:
         """The error of the core in the words of the request."""
         return error
 
     @abstractmethod
-    def check(self, raw: Row) -> None:
+    def check(self, raw: Report) -> None:
         """Raises GordonError for a report of the core without an answer."""
 
     @abstractmethod
-    def storage_kind(self, row: Row) -> str | None:
-        """The kind of the storage part of a design, if it has one."""
+    def result(self, raw: Report) -> Answer:
+        """The result: what all models report, and the keys of this one."""
 
-    def figures(self, row: Row, raw: Row) -> Row:
-        """Keys of a design that only this model has, in addition to those of the core."""
-        return {}
 
-    @abstractmethod
-    def space(self, raw: Row) -> Row:
-        """The space, as the result has it."""
+def common(raw: Raw, parameters: list[Parameter], warnings: list[str]) -> Common:
+    """What the results of all models have: `parameters` are the numbers that were used, with their
+    sources, `warnings` those of the core and of the model."""
+    found: Common = {
+        "version": raw["version"],
+        "nodes": raw["nodes"],
+        "charge": raw["charge"],
+        "traces": raw["traces"],
+        "designs_total": raw["designs_total"],
+        "front": raw["front"],
+        "named": raw["named"],
+        "storages": raw["storages"],
+        "parameters": parameters,
+        "assumptions": raw["assumptions"],
+        "warnings": warnings,
+    }
+    if "timeline" in raw:
+        found["timeline"] = raw["timeline"]
+    return found
 
-    @abstractmethod
-    def keys(self, raw: Row) -> Row:
-        """Keys of the result that only this model has, and `model`. The designs are complete."""
 
-    @abstractmethod
-    def parameters(self, raw: Row) -> list[Row]:
-        """The numbers that were used, with their sources."""
+def places(raw: Raw) -> Callable[[str, str | None], Place]:
+    """The place of a design, by its id and the kind of its storage part."""
+    front = set(raw["front"])
 
-    @abstractmethod
-    def warnings(self, raw: Row) -> list[str]:
-        """The warnings of the core and of the model."""
+    def place(id: str, storage_kind: str | None) -> Place:
+        return {
+            "storage_kind": storage_kind,
+            "pareto": id in front,
+            "names": [name for name, named in raw["named"].items() if named == id],
+        }
+
+    return place
 
 
 def no_work() -> GordonError:

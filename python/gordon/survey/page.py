@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from gordon import notices
 from gordon.report import page
 from gordon.survey.jobs import traces as trace_paths
+from gordon.survey.results import GridResult, JobResult
 
 #: Scripts that the pages of surveys share.
 LIBRARIES = ("charts", "tables")
@@ -20,7 +21,7 @@ LIBRARIES = ("charts", "tables")
 _LIMITS = ("cpu", "storage", "network", "idle")
 
 
-def render(result: dict[str, Any]) -> str:
+def render(result: GridResult) -> str:
     """The report's HTML."""
     by_id = {d["id"]: d for d in result["designs"]}
     named = {name: by_id[id] for name, id in result["named"].items() if id is not None}
@@ -39,13 +40,13 @@ def render(result: dict[str, Any]) -> str:
     )
 
 
-def libraries(result: dict[str, Any]) -> tuple[str, ...]:
+def libraries(result: GridResult | JobResult) -> tuple[str, ...]:
     """The scripts of a survey of one job."""
     return (*LIBRARIES, "stages") if "timeline" in result else LIBRARIES
 
 
 def stage_columns(
-    result: dict[str, Any], names: dict[str, list[str]]
+    result: GridResult | JobResult, names: dict[str, list[str]]
 ) -> list[tuple[str, list[str]]]:
     """The designs on which the result has the limits of each stage: id, and its names."""
     stages = result["timeline"]["stages"] if "timeline" in result else []

@@ -8,6 +8,7 @@ from typing import Any
 from gordon.errors import GordonError
 from gordon.quantity import value
 from gordon.survey.price_files import URLS
+from gordon.survey.results import Result
 from gordon.survey.space import Space, machines
 
 #: Days after which prices are reported as old.
@@ -90,7 +91,15 @@ def age_warnings(name: str, day: str | None, today: date | None = None) -> list[
     return [f"prices of the space `{name}` are of {day}, {age} days ago: {how}"]
 
 
-def dated(result: dict[str, Any]) -> str:
+def day_of_prices(result: Result) -> str | None:
+    """The oldest day of a price in a survey of machines; None without prices."""
+    space = result["space"]
+    if "prices_date" in space:
+        return space["prices_date"]
+    return None
+
+
+def dated(result: Result) -> str:
     """The day of the prices of a survey of machines, to follow a sentence about it."""
-    found = result["space"].get("prices_date")
+    found = day_of_prices(result)
     return "" if found is None else f"; prices of {found}"

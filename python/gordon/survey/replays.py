@@ -50,21 +50,18 @@ class Replays:
 
 def simulate(
     model: str, config: dict[str, Any], replays: Replays, progress: Progress | None
-) -> dict[str, Any]:
-    """The core's report of a survey by `model`: `paper` or `job`."""
+) -> tuple[str, list[str]]:
+    """The core's report of a survey by `model` (JSON), and warnings about the cache."""
     text = json.dumps(config)
     name = replays.chosen_engine
     cache = None if replays.cache is None else os.fspath(replays.cache)
     if name is None:
-        report: dict[str, Any] = json.loads(_core.survey(model, text, progress, cache))
-        return report
+        return _core.survey(model, text, progress, cache), []
     engine.check(name)
     with _folder(cache) as folder:
         missing = partial(_core.survey_missing, model, text, folder)
         warnings = _compute(missing, folder, name, replays, progress)
-        report = json.loads(_core.survey(model, text, None, folder))
-    report["warnings"] += warnings
-    return report
+        return _core.survey(model, text, None, folder), warnings
 
 
 @contextmanager

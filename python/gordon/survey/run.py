@@ -3,15 +3,15 @@
 The steps are the same for all models: load the space, prepare the model (`gordon.survey.grids`,
 `gordon.survey.machines`), call the core, assemble the result. The result adds the Pareto front, the
 named designs, what the model answers, and every number used with its source. It is a dict that can
-be written as JSON; this module neither writes nor prints.
+be written as JSON, with the keys of `gordon.survey.results`; this module neither writes nor prints.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from gordon.errors import GordonError
-from gordon.options import Path, several
+from gordon.options import Path, Progress, several
 from gordon.options.surveys import MODELS, SurveyOptions
 from gordon.parts import unknown
 from gordon.run.inputs import Inputs, expand
@@ -19,8 +19,9 @@ from gordon.survey import grids, jobs, numbers, tasks
 from gordon.survey import space as spaces
 from gordon.survey.grids import Grid
 from gordon.survey.machines import Machines
-from gordon.survey.model import HEADROOM, Model, Request, Row
-from gordon.survey.replays import Replays, simulate
+from gordon.survey.model import HEADROOM, Request
+from gordon.survey.replays import Replays
+from gordon.survey.results import OfOne, Result
 from gordon.survey.service import Service
 from gordon.survey.stages import of as stages_of
 
@@ -45,8 +46,8 @@ def run(
     cache: Path | None = None,
     engine: str | None = None,
     workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
+    progress: Progress | None = None,
+) -> Result:
     """Surveys the traced job over a space of designs.
 
     `traces` is a trace folder, or a list of them: one per node, or fewer that are spread over the
@@ -152,7 +153,7 @@ def _refuse(name: str, value: Any, of: str) -> None:
         raise GordonError(f"--{name} is for {of}", f"leave out --{name}", kind="wrong-model")
 
 
-def _survey(inputs: Inputs, **options: Any) -> dict[str, Any]:
+def _survey(inputs: Inputs, **options: Any) -> OfOne:
     """Surveys one job."""
     with inputs.naming():
         result = inputs.named(_simulated(inputs, **options))
@@ -167,12 +168,11 @@ def _simulated(
     service: bool,
     stages: Path | None,
     replays: Replays,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
     **options: Any,
-) -> Row:
+) -> OfOne:
     """Surveys one job."""
-    space = options["space"]
-    chosen = spaces.load(space)
+    chosen = spaces.load(options["space"])
     if service:
         _check_service(model, stages, chosen)
     is_of_machines = service or uses_machines(chosen, model)
@@ -180,12 +180,7 @@ def _simulated(
     # The stages of a run are reported by all models; one uses them.
     request = Request(inputs=inputs, stages=listed, reported=listed or inputs.stages, **options)
     prepared = _prepared(model, request, chosen, service, is_of_machines)
-    with spaces.blamed(space, request.set_values):
-        try:
-            raw = simulate(prepared.core, prepared.config, replays, progress)
-        except GordonError as error:
-            raise prepared.explained(error) from None
-    return _result(prepared, raw, inputs)
+    return prepared.survey(request, replays, progress)
 
 
 def _prepared(
@@ -194,7 +189,7 @@ def _prepared(
     chosen: spaces.Space,
     service: bool,
     is_of_machines: bool,
-) -> Model:
+) -> Service | tasks.Tasks | Machines | Grid:
     """The model, prepared for a request."""
     if service:
         return Service(request, chosen)
@@ -218,36 +213,6 @@ def _check_service(model: str | None, stages: Path | None, chosen: spaces.Space)
             "a space with machines (`gordon spaces`): --space ec2",
             kind="wrong-model",
         )
-
-
-def _result(model: Model, raw: Row, inputs: Inputs) -> Row:
-    """The result: what all models report, and the keys of this one."""
-    model.check(raw)
-    front = set(raw["front"])
-    for row in raw["designs"]:
-        row["storage_kind"] = model.storage_kind(row)
-        row["pareto"] = row["id"] in front
-        row.update(model.figures(row, raw))
-        row["names"] = [name for name, id in raw["named"].items() if id == row["id"]]
-    found = {
-        "version": raw["version"],
-        "nodes": raw["nodes"],
-        "space": model.space(raw),
-        "charge": raw["charge"],
-        "traces": raw["traces"],
-        "designs_total": raw["designs_total"],
-        "designs": raw["designs"],
-        "front": raw["front"],
-        "named": raw["named"],
-        **model.keys(raw),
-        "storages": raw["storages"],
-        "parameters": model.parameters(raw),
-        "assumptions": raw["assumptions"],
-        "warnings": model.warnings(raw),
-    }
-    if "timeline" in raw:
-        found["timeline"] = raw["timeline"]
-    return found
 
 
 def uses_machines(chosen: spaces.Space, model: str | None) -> bool:

@@ -4,20 +4,25 @@ The traces are records of the nodes of a service, such as a day of sysstat or Pr
 no end and no job: the answer is a price of a month, never a shorter hour.
 """
 
+from collections.abc import Mapping
+from typing import Final
+
 from gordon.errors import GordonError
 from gordon.human import figures, short
+from gordon.reports.survey import NearService, ServiceSurvey
 from gordon.survey import space as spaces
-from gordon.survey.machines import OfMachines
-from gordon.survey.model import SHIFT, Request, Row, no_work
+from gordon.survey.machines import OfMachines, known
+from gordon.survey.model import SHIFT, Request, common, no_work, places
+from gordon.survey.results import ServiceDesign, ServiceResult
 
-MODEL = "service"
+MODEL: Final = "service"
 #: Numbers of nodes that are compared, next to the recorded number, unless they are given.
 NODES = range(1, 9)
 #: Names of resources in sentences.
 RESOURCES = {"cpu": "processor", "memory": "memory", "disk": "storage", "network": "network"}
 
 
-class Service(OfMachines):
+class Service(OfMachines[ServiceSurvey, ServiceResult]):
     """Machines, and numbers of them, by the `service` model."""
 
     core = MODEL
@@ -39,33 +44,49 @@ class Service(OfMachines):
             "catalogue": catalogue,
         }
 
-    def check(self, raw: Row) -> None:
+    def check(self, raw: ServiceSurvey) -> None:
         load = raw["load"]
         demands = [load["cpu_cores"], load["memory_bytes"]]
-        demands += [of for key in ("disk", "network") for of in (load[key] or {}).values()]
+        demands += [*(load["disk"] or {}).values(), *(load["network"] or {}).values()]
         if all(of is None or of["peak"] <= 0 for of in demands):
             raise no_work()
 
-    def keys(self, raw: Row) -> Row:
-        own = ("reference", "headroom", "load", "verdict", "maybe", "nearest")
-        by_id = {row["id"]: row for row in raw["designs"]}
-        sentence = _sentence(raw, by_id, self.chosen.get("currency", "USD"))
-        return {"model": MODEL, **{key: raw[key] for key in own}, "sentence": sentence}
+    def result(self, raw: ServiceSurvey) -> ServiceResult:
+        place = places(raw)
+        designs: list[ServiceDesign] = [
+            {**row, **place(row["id"], self.storage_kind(row["storage_part"]))}
+            for row in raw["designs"]
+        ]
+        by_id = {row["id"]: row for row in designs}
+        space = self.space()
+        return {
+            **common(raw, self.parameters({row["machine"] for row in designs}), self.warnings(raw)),
+            "space": space,
+            "designs": designs,
+            "model": MODEL,
+            "reference": raw["reference"],
+            "headroom": raw["headroom"],
+            "load": raw["load"],
+            "verdict": raw["verdict"],
+            "maybe": raw["maybe"],
+            "nearest": raw["nearest"],
+            "sentence": _sentence(raw, by_id, space["currency"]),
+        }
 
 
-def recommended(result: Row) -> str | None:
+def recommended(result: ServiceResult) -> str | None:
     """The id of the recommended design, if there is one."""
     verdict = result["verdict"]
-    return None if verdict is None else str(verdict["id"])
+    return None if verdict is None else verdict["id"]
 
 
-def is_notable(row: Row, result: Row) -> bool:
+def is_notable(row: ServiceDesign, result: ServiceResult) -> bool:
     """Whether a design is recommended, near, the recorded one, or has a name."""
-    near = [result[key]["id"] for key in ("maybe", "nearest") if result[key] is not None]
+    near = [of["id"] for of in (result["maybe"], result["nearest"]) if of is not None]
     return row["id"] in (recommended(result), *near) or row["is_reference"] or _names(row) != []
 
 
-def remarks(row: Row) -> list[str]:
+def remarks(row: ServiceDesign) -> list[str]:
     """The names of a design, and what its figures do not show."""
     found = _names(row)
     if row["is_reference"]:
@@ -78,12 +99,12 @@ def remarks(row: Row) -> list[str]:
     return found
 
 
-def _names(row: Row) -> list[str]:
+def _names(row: ServiceDesign) -> list[str]:
     """The names of a design that keeps up."""
     return [name for name in row["names"] if name not in ("maybe", "nearest")]
 
 
-def cheapest_first(row: Row) -> tuple[float, float, float]:
+def cheapest_first(row: ServiceDesign) -> tuple[float, float, float]:
     """The order of designs: by price, then by power, then by cores."""
     unknown = float("inf")
     price, power = row["price_per_month"], row["power_w"]
@@ -94,12 +115,12 @@ def cheapest_first(row: Row) -> tuple[float, float, float]:
     )
 
 
-def keeps_up(row: Row) -> str:
+def keeps_up(row: ServiceDesign) -> str:
     """Whether a design keeps up, in a word."""
     return {True: "yes", False: "no", None: "unknown"}[row["keeps_up"]]
 
 
-def _sentence(raw: Row, by_id: dict[str, Row], currency: str) -> str:
+def _sentence(raw: ServiceSurvey, by_id: Mapping[str, ServiceDesign], currency: str) -> str:
     """The recommended design, or why there is none."""
     kept = f"keeps up with {raw['headroom']:.0%} headroom"
     verdict, maybe, nearest = raw["verdict"], raw["maybe"], raw["nearest"]
@@ -108,19 +129,20 @@ def _sentence(raw: Row, by_id: dict[str, Row], currency: str) -> str:
         title = {"price": "Cheapest", "power": "Least power", "cores": "Fewest cores"}
         text = f"{title[verdict['by']]} that {kept}: {design['id']}{_cost(design, currency)}"
         limit = design["limited_by"]
-        text += f"; its {RESOURCES[limit]} is {design['use'][limit]:.0%} used in 99% of the time."
+        used = known(design["use"][limit])
+        text += f"; its {RESOURCES[limit]} is {used:.0%} used in 99% of the time."
         return text + (f" Less would do if {_open(maybe, by_id, currency)}" if maybe else "")
     text = f"No design is known to {kept.replace('keeps', 'keep')}."
     if maybe is not None:
         text += f" The nearest may, if {_open(maybe, by_id, currency)}"
     elif nearest is not None:
-        used = "of unknown use" if nearest["use"] is None else f"{nearest['use']:.0%} used"
+        how = "of unknown use" if nearest["use"] is None else f"{nearest['use']:.0%} used"
         where = RESOURCES[nearest["resource"]]
-        text += f" The nearest is {nearest['id']}, whose {where} is {used} in 99% of the time."
+        text += f" The nearest is {nearest['id']}, whose {where} is {how} in 99% of the time."
     return text
 
 
-def _open(maybe: Row, by_id: dict[str, Row], currency: str) -> str:
+def _open(maybe: NearService, by_id: Mapping[str, ServiceDesign], currency: str) -> str:
     """The resource that decides whether a design keeps up."""
     design = by_id[maybe["id"]]
     what = " and ".join(RESOURCES[name] for name in design["short_of"])
@@ -131,7 +153,7 @@ def _open(maybe: Row, by_id: dict[str, Row], currency: str) -> str:
     )
 
 
-def _cost(design: Row, currency: str) -> str:
+def _cost(design: ServiceDesign, currency: str) -> str:
     """Price of a month and power of a design, where they are known."""
     text = ""
     if design["price_per_month"] is not None:

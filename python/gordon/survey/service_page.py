@@ -3,15 +3,15 @@
 One HTML file that works offline, like the other reports. The same result gives the same bytes.
 """
 
-from typing import Any
-
 from gordon import notices
 from gordon.human import duration
+from gordon.parameters import Parameter
 from gordon.report import page
 from gordon.survey import entries
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines_page import money
 from gordon.survey.page import FILTERS, LIBRARIES
+from gordon.survey.results import ServiceDesign, ServiceResult
 from gordon.survey.service import (
     MODEL,
     RESOURCES,
@@ -24,10 +24,8 @@ from gordon.survey.service import (
 
 __all__ = ["MODEL", "render"]
 
-Row = dict[str, Any]
 
-
-def render(result: Row) -> str:
+def render(result: ServiceResult) -> str:
     """The report's HTML."""
     rows = sorted(result["designs"], key=cheapest_first)
     chosen = recommended(result)
@@ -51,7 +49,7 @@ def render(result: Row) -> str:
     )
 
 
-def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:
+def _used(parameters: list[Parameter], notable: list[ServiceDesign]) -> list[Parameter]:
     """The values of these machines, then those of their storage parts."""
     ids = {row["machine"] for row in notable}
     parts = {row["storage_part"] for row in notable}

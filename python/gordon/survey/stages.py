@@ -8,7 +8,7 @@ from typing import Any
 
 from gordon.errors import GordonError
 from gordon.options import Path
-from gordon.run.inputs import Inputs
+from gordon.run.inputs import Inputs, JobStage
 
 _KEYS = ("name", "start_s", "end_s")
 _HINT = 'write {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}'
@@ -16,7 +16,7 @@ _HINT = 'write {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}'
 
 def of(
     model: str | None, stages: Path | None, inputs: Inputs, is_of_machines: bool
-) -> tuple[str | None, list[dict[str, Any]] | None]:
+) -> tuple[str | None, list[JobStage] | None]:
     """The model and the stages, of a file or as a run recorded them. A grid with a file of stages
     is surveyed by the stages model; of machines, the limits of the stages are reported."""
     if stages is None:
@@ -44,7 +44,7 @@ def of(
     return "stages", read(stages)
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[JobStage]:
     """The stages of a job from a JSON file: `{"stages": [{"name", "start_s", "end_s"}]}`, in
     seconds after the start of the traces. Raises GordonError."""
     try:
@@ -70,7 +70,10 @@ def read(path: Path) -> list[dict[str, Any]]:
         if why is not None:
             raise GordonError(f"{fspath(path)}: stages[{index}]{why}", _HINT, kind="bad-stages")
     # An engine may record more about a stage than its time.
-    return [{key: stage[key] for key in _KEYS} for stage in listed]
+    return [
+        {"name": stage["name"], "start_s": stage["start_s"], "end_s": stage["end_s"]}
+        for stage in listed
+    ]
 
 
 def _wrong(stage: Any) -> str | None:

@@ -7,34 +7,67 @@ are sentences with figures from the result.
 """
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final, TypedDict
 
 from gordon import power
 from gordon.parts import Catalogue, load
 from gordon.quantity import number, value
+from gordon.reports.survey import StreamReport
+from gordon.survey.results import Barriers, Figures, FiguresByModel, GridDesign, Table6, Table6Row
 
-Row = dict[str, Any]
-MODELS = ("sync", "nosync")
+MODELS: Final[tuple[Barriers, ...]] = ("sync", "nosync")
 SPACE = "gordon-2009"  # the space of the paper
 FLASH = "gordon-slc-256g"  # the paper's array
 DISK = "sata-7200-1tb"  # the paper's disk
 
 
+class PaperRow(FiguresByModel):
+    """A design of the paper's table."""
+
+    name: str
+    cpu: str
+    ghz: float
+    cpus: int
+    front: bool
+
+
+class MaxeDisk(TypedDict):
+    """The most efficient design with disks of the paper."""
+
+    cpu: str
+    ghz: float
+    cpus: int
+    #: Number of disks.
+    count: int
+    source: str
+
+
+class Paper(TypedDict):
+    """The paper's table."""
+
+    source: str
+    #: By column: its meaning.
+    columns: dict[str, str]
+    maxe_disk: MaxeDisk
+    rows: list[PaperRow]
+
+
 def designs() -> list[dict[str, Any]]:
     """The designs of the paper's table: processor, clock, number of processors, and storage."""
-    return [_design(row, FLASH, 1) for row in _paper()["rows"]]
+    return [_design(row, FLASH, 1) for row in paper()["rows"]]
 
 
 def named() -> dict[str, dict[str, Any]]:
     """The designs that the paper names: those of its table, and MaxE-disk."""
-    paper = _paper()
-    found = {row["name"]: _design(row, FLASH, 1) for row in paper["rows"] if row["name"]}
-    disk = paper["maxe_disk"]
+    theirs = paper()
+    found = {row["name"]: _design(row, FLASH, 1) for row in theirs["rows"] if row["name"]}
+    disk = theirs["maxe_disk"]
     return found | {"MaxE-disk": _design(disk, DISK, disk["count"])}
 
 
-def _design(row: Row, storage: str, count: int) -> dict[str, Any]:
+def _design(row: PaperRow | MaxeDisk, storage: str, count: int) -> dict[str, Any]:
     return {
         "cpu": row["cpu"],
         "clock": f"{row['ghz']:g}GHz",
@@ -44,19 +77,21 @@ def _design(row: Row, storage: str, count: int) -> dict[str, Any]:
     }
 
 
-def _paper() -> Row:
+def paper() -> Paper:
+    """The table as the paper prints it."""
     text = (files("gordon.survey") / "table6.json").read_text(encoding="utf-8")
-    paper: Row = json.loads(text)
-    return paper
+    found: Paper = json.loads(text)
+    return found
 
 
-def compare(designs: list[Row], named: dict[str, str | None]) -> dict[str, Any]:
+def compare(designs: Sequence[GridDesign], named: dict[str, str | None]) -> Table6:
     """The rows of the table: the paper's designs in its order, then the others."""
-    paper = _paper()
+    theirs = paper()
     by_id = {d["id"]: d for d in designs}
     best_disk = {name: by_id.get(named[f"{name}-disk"] or "") for name in ("MinP", "MaxE", "MinT")}
-    rows, shown = [], set()
-    for row in paper["rows"]:
+    rows: list[Table6Row] = []
+    shown = set()
+    for row in theirs["rows"]:
         ours = next((d for d in designs if _same(d, row)), None)
         if ours is not None:
             shown.add(ours["id"])
@@ -66,10 +101,8 @@ def compare(designs: list[Row], named: dict[str, str | None]) -> dict[str, Any]:
                 "paper_name": row["name"],
                 "paper_front": row["front"],
                 "paper_design": f"{row['cpus']} {row['cpu']}, {row['ghz']:g} GHz, flash",
-                "paper": {model: row[model] for model in MODELS},
-                "ours": {model: _figures(ours, best_disk, model) for model in MODELS}
-                if ours
-                else None,
+                "paper": {"sync": row["sync"], "nosync": row["nosync"]},
+                "ours": _figures(ours, best_disk) if ours else None,
             }
         )
     for design in designs:
@@ -81,20 +114,29 @@ def compare(designs: list[Row], named: dict[str, str | None]) -> dict[str, Any]:
                     "paper_front": False,
                     "paper_design": None,
                     "paper": None,
-                    "ours": {model: _figures(design, best_disk, model) for model in MODELS},
+                    "ours": _figures(design, best_disk),
                 }
             )
-    return {"source": paper["source"], "columns": paper["columns"], "rows": rows}
+    return {"source": theirs["source"], "columns": theirs["columns"], "rows": rows}
 
 
-def _same(design: Row, row: Row) -> bool:
+def _same(design: GridDesign, row: PaperRow) -> bool:
     """Whether a design of ours is one of the paper's table: all of those have its flash array."""
-    plain = all(design[key] == row[key] for key in ("cpu", "cpus"))
+    plain = (design["cpu"], design["cpus"]) == (row["cpu"], row["cpus"])
     flash = (design["storage"], design["storage_count"]) == (FLASH, 1)
     return plain and flash and abs(design["ghz"] - row["ghz"]) < 1e-9
 
 
-def _figures(design: Row, best_disk: dict[str, Row | None], model: str) -> Row:
+def _figures(design: GridDesign, best_disk: dict[str, GridDesign | None]) -> FiguresByModel:
+    return {
+        "sync": _figures_by(design, best_disk, "sync"),
+        "nosync": _figures_by(design, best_disk, "nosync"),
+    }
+
+
+def _figures_by(
+    design: GridDesign, best_disk: dict[str, GridDesign | None], model: Barriers
+) -> Figures:
     """None where there is no disk design to compare with."""
     own = design[model]
     minp, maxe, mint = (
@@ -108,22 +150,27 @@ def _figures(design: Row, best_disk: dict[str, Row | None], model: str) -> Row:
     }
 
 
-def explain(raw: Row, designs: list[Row], named: dict[str, str | None], node: Row) -> list[str]:
-    """Sentences that explain the differences to the paper with figures of the result."""
-    paper = _paper()
+def explain(
+    traces: Sequence[StreamReport],
+    designs: Sequence[GridDesign],
+    named: dict[str, str | None],
+    node: dict[str, Any],
+) -> list[str]:
+    """Sentences that explain the differences to the paper with figures of the result. `node` is
+    that of the space."""
+    theirs = paper()
     by_id = {d["id"]: d for d in designs}
-    sentences = [_job(raw)]
-    sentences += _same_choice(paper, by_id, named)
-    sentences += _floor(paper, designs)
-    sentences += _processors(paper, designs, value(node["memory_per"]))
-    sentences += _clock(paper, designs)
+    sentences = [_job(traces)]
+    sentences += _same_choice(theirs, by_id, named)
+    sentences += _floor(theirs, designs)
+    sentences += _processors(theirs, designs, value(node["memory_per"]))
+    sentences += _clock(theirs, designs)
     sentences += _limits(by_id, named)
-    sentences += _nosync(paper, by_id, named)
+    sentences += _nosync(theirs, by_id, named)
     return sentences
 
 
-def _job(raw: Row) -> str:
-    traces = raw["traces"]
+def _job(traces: Sequence[StreamReport]) -> str:
     jobs = ", ".join(sorted({_short(" ".join(t["command"])) for t in traces}))
     samples = sum(t["samples"] for t in traces)
     n = len(traces)
@@ -134,7 +181,9 @@ def _job(raw: Row) -> str:
     )
 
 
-def _same_choice(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
+def _same_choice(
+    paper: Paper, by_id: dict[str, GridDesign], named: dict[str, str | None]
+) -> list[str]:
     sentences = []
     front = [d for d in by_id.values() if d["pareto"]]
     disks = [d["id"] for d in front if d["storage_kind"] == "disk"]
@@ -153,20 +202,25 @@ def _same_choice(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]
                 f"{name} is {design['id']} here; in the paper it is {theirs['cpus']} x "
                 f"{theirs['cpu']} at {theirs['ghz']:g} GHz with flash."
             )
-    disk, theirs = by_id.get(named["MaxE-disk"] or ""), paper["maxe_disk"]
+    disk, printed = by_id.get(named["MaxE-disk"] or ""), paper["maxe_disk"]
     if disk is not None:
-        same = all(disk[key] == theirs[key] for key in ("cpu", "cpus", "ghz"))
-        same = same and disk["storage_count"] == theirs["count"]
+        same = is_maxe_disk(disk, printed) and disk["storage_count"] == printed["count"]
         if not same:
             sentences.append(
                 f"Performance per watt is relative to MaxE-disk, which is {disk['id']} here and "
-                f"{theirs['cpus']} x {theirs['cpu']} at {theirs['ghz']:g} GHz with one disk in the "
-                "paper."
+                f"{printed['cpus']} x {printed['cpu']} at {printed['ghz']:g} GHz with one disk in "
+                "the paper."
             )
     return sentences
 
 
-def _floor(paper: Row, designs: list[Row]) -> list[str]:
+def is_maxe_disk(design: GridDesign, printed: MaxeDisk) -> bool:
+    """Whether a design has the processors of the paper's MaxE-disk."""
+    ours = (design["cpu"], design["cpus"], design["ghz"])
+    return ours == (printed["cpu"], printed["cpus"], printed["ghz"])
+
+
+def _floor(paper: Paper, designs: Sequence[GridDesign]) -> list[str]:
     """The paper's average powers against what its own Table 3 says the parts draw idle."""
     below = []
     for row in paper["rows"]:
@@ -191,7 +245,7 @@ def _floor(paper: Row, designs: list[Row]) -> list[str]:
     ]
 
 
-def _processors(paper: Row, designs: list[Row], memory_per: str) -> list[str]:
+def _processors(paper: Paper, designs: Sequence[GridDesign], memory_per: str) -> list[str]:
     """How node power grows with the number of processors: 1, 2, 4 Core 2 at 2.4 GHz."""
     pairs = [_pair(paper, designs, "core2", 2.4, cpus) for cpus in (1, 2, 4)]
     found = [pair for pair in pairs if pair is not None]
@@ -209,7 +263,7 @@ def _processors(paper: Row, designs: list[Row], memory_per: str) -> list[str]:
     return [sentence + "."]
 
 
-def _clock(paper: Row, designs: list[Row]) -> list[str]:
+def _clock(paper: Paper, designs: Sequence[GridDesign]) -> list[str]:
     """How node power falls with the clock: four Core 2 at 1.8 and 2.4 GHz."""
     slow, fast = (_pair(paper, designs, "core2", ghz, 4) for ghz in (1.8, 2.4))
     if slow is None or fast is None:
@@ -236,7 +290,7 @@ def _f_v2(cpu: str, slow: float, fast: float) -> float:
 
 
 def _pair(
-    paper: Row, designs: list[Row], cpu: str, ghz: float, cpus: int
+    paper: Paper, designs: Sequence[GridDesign], cpu: str, ghz: float, cpus: int
 ) -> tuple[float, float] | None:
     """The paper's and our sync power of a design of its table."""
     row = next(r for r in paper["rows"] if (r["cpu"], r["ghz"], r["cpus"]) == (cpu, ghz, cpus))
@@ -248,7 +302,7 @@ def _watts(values: list[float]) -> str:
     return _listed([f"{value:.1f}" for value in values]) + " W"
 
 
-def _limits(by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
+def _limits(by_id: dict[str, GridDesign], named: dict[str, str | None]) -> list[str]:
     limits = []
     for name in ("MaxE", "MaxE-disk", "MinT", "MinT-disk"):
         design = by_id.get(named[name] or "")
@@ -265,7 +319,7 @@ def _limits(by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
     ]
 
 
-def _nosync(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
+def _nosync(paper: Paper, by_id: dict[str, GridDesign], named: dict[str, str | None]) -> list[str]:
     design = by_id.get(named["MaxE"] or "")
     if design is None:
         return []

@@ -1,25 +1,28 @@
 """Surveys numbers of machines by the `tasks` model: an application of Spark on clusters."""
 
+from collections.abc import Sequence
 from os import fspath
-from typing import Any
+from typing import Final
 
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.human import counted, duration, figures, short
+from gordon.reports.survey import ApplicationReport, TasksSurvey, TasksTime
 from gordon.settings import split
 from gordon.survey import space as spaces
-from gordon.survey.machines import OfMachines
-from gordon.survey.model import SHIFT, Request, Row
+from gordon.survey.machines import OfMachines, known
+from gordon.survey.model import SHIFT, Config, Request, common, places
+from gordon.survey.results import TasksDesign, TasksResult
 
 #: The model of clusters.
-MODEL = "tasks"
+MODEL: Final = "tasks"
 #: Settings of `--set` that are of the application and not of machines, with the keys of the core.
 _OWN = ("executor.cores", "executor.memory", "output.replicas", "driver.speed")
 #: Share of a time from which its floor is the answer.
 _MOSTLY_FLOOR = 0.9
 
 
-class Tasks(OfMachines):
+class Tasks(OfMachines[TasksSurvey, TasksResult]):
     """Clusters of the machines of a space."""
 
     core = MODEL
@@ -49,21 +52,30 @@ class Tasks(OfMachines):
             "catalogue": catalogue,
         }
 
-    def check(self, raw: Row) -> None:
+    def check(self, raw: TasksSurvey) -> None:
         """Every log with a task has an answer."""
 
-    def keys(self, raw: Row) -> Row:
-        own = ("reference", "application", "refused", "verdict", "floor_s")
-        by_id = {row["id"]: row for row in raw["designs"]}
-        currency = self.chosen.get("currency", "USD")
-        deadline = self.config["deadline_s"]
-        sentence = _sentence(raw, by_id, currency, deadline)
+    def result(self, raw: TasksSurvey) -> TasksResult:
+        place = places(raw)
+        designs: list[TasksDesign] = [
+            {**row, **place(row["id"], self.storage_kind(row["storage_part"]))}
+            for row in raw["designs"]
+        ]
+        parameters = self.parameters({row["machine"] for row in designs})
+        space, deadline = self.space(), self.config["deadline_s"]
         return {
-            "model": MODEL,
+            **common(raw, parameters, self.warnings(raw)),
             "nodes": raw["application"]["nodes"],
-            **{key: raw[key] for key in own},
+            "space": space,
+            "designs": designs,
+            "model": MODEL,
+            "reference": raw["reference"],
+            "application": raw["application"],
+            "refused": raw["refused"],
+            "verdict": raw["verdict"],
+            "floor_s": raw["floor_s"],
             "deadline_s": deadline,
-            "sentence": sentence,
+            "sentence": _sentence(raw, designs, space["currency"], deadline),
         }
 
 
@@ -92,9 +104,9 @@ def _check(request: Request) -> None:
         )
 
 
-def _settings(given: list[str]) -> tuple[Row, list[str]]:
+def _settings(given: list[str]) -> tuple[Config, list[str]]:
     """The settings of executors and driver, as the core takes them, and the other ones."""
-    own: Row = {"executor": {}}
+    own: Config = {"executor": {}}
     others = []
     for setting in given:
         key, text = split(setting, "executor.cores=2")
@@ -120,34 +132,36 @@ def _settings(given: list[str]) -> tuple[Row, list[str]]:
     return own, others
 
 
-def outcome(row: Row) -> Row:
+def outcome(row: TasksDesign) -> TasksTime:
     """Time, energy and price of a cluster."""
-    found: Row = row[MODEL]
-    return found
+    return row["tasks"]
 
 
-def recommended(result: Row) -> str | None:
+def recommended(result: TasksResult) -> str | None:
     """The id of the recommended cluster, if there is one."""
     verdict = result["verdict"]
-    return None if verdict is None else str(verdict["id"])
+    return None if verdict is None else verdict["id"]
 
 
-def is_notable(row: Row, verdict: str | None) -> bool:
+def is_notable(row: TasksDesign, verdict: str | None) -> bool:
     """Whether a cluster has a name, is the recorded one, or is the recommended one, `verdict`."""
     return bool(row["names"]) or row["is_reference"] or row["id"] == verdict
 
 
-def limiting(row: Row) -> str:
+def limiting(row: TasksDesign) -> str:
     """The part that takes most of the time of a cluster: `compute 80%`."""
-    limits: dict[str, float] = row["limits"]
+    limits = row["limits"]
     most = max(limits, key=lambda name: limits[name], default=None)
     return "" if most is None else f"{most.replace('_', ' ')} {limits[most]:.0%}"
 
 
-def _sentence(raw: Row, by_id: Row, currency: str, deadline: float | None) -> str:
+def _sentence(
+    raw: TasksSurvey, designs: Sequence[TasksDesign], currency: str, deadline: float | None
+) -> str:
     """The answer in a sentence."""
+    by_id = {row["id"]: row for row in designs}
     verdict = raw["verdict"]
-    fastest = by_id[raw["named"]["fastest"]]
+    fastest = by_id[raw["named"]["fastest"] or ""]
     if verdict is None:
         at_most = duration(outcome(fastest)["time_s_high"])
         return (
@@ -158,9 +172,9 @@ def _sentence(raw: Row, by_id: Row, currency: str, deadline: float | None) -> st
     of = outcome(best)
     match verdict["by"]:
         case "price":
-            what, cost = "Cheapest", f", {figures(of['price'])} {currency}"
+            what, cost = "Cheapest", f", {figures(known(of['price']))} {currency}"
         case "energy":
-            what, cost = "Least energy", f", {short(of['energy_j'], 'J')}"
+            what, cost = "Least energy", f", {short(known(of['energy_j']), 'J')}"
         case _:
             what, cost = "Fastest", "; neither prices nor powers are known"
     within = f"within {duration(deadline)}" if deadline is not None else "within 10% of the fastest"
@@ -176,13 +190,13 @@ def _sentence(raw: Row, by_id: Row, currency: str, deadline: float | None) -> st
     return text + "."
 
 
-def _described(row: Row) -> str:
+def _described(row: TasksDesign) -> str:
     of = outcome(row)
     ends = f"{duration(of['time_s_low'])} to {duration(of['time_s_high'])}"
     return f"{row['id']}, {duration(of['time_s'])} ({ends})"
 
 
-def recorded_line(application: dict[str, Any]) -> str:
+def recorded_line(application: ApplicationReport) -> str:
     """How the application was recorded, in a line."""
     return (
         f"recorded: {application['name']}, {duration(application['time_s'])} on "

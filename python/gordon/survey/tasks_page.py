@@ -3,19 +3,21 @@
 One HTML file that works offline, like the report of machines. The same result gives the same bytes.
 """
 
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from gordon import notices
 from gordon.human import counted, duration
 from gordon.report import page
+from gordon.reports.survey import ApplicationReport, LeftOut, StageOnCluster, StageRecorded
 from gordon.survey import entries
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines_page import in_words, money, sources
 from gordon.survey.page import FILTERS, LIBRARIES
+from gordon.survey.results import TasksDesign, TasksResult
 from gordon.survey.tasks import is_notable, outcome, recommended, recorded_line
 
-Row = dict[str, Any]
-
+Figure = Literal["price", "energy_j"]
+Cost = Literal["price", "energy_j", "nodes"]
 #: Parts of a time, in the order of the bars: key and name.
 PARTS = {
     "startup": "start-up",
@@ -31,9 +33,9 @@ PARTS = {
     "recompute": "evicted blocks",
 }
 #: What a time may be compared with, in the order of preference: key and name.
-_COSTS = {"price": "price", "energy_j": "energy", "nodes": "nodes"}
+_COSTS: dict[Cost, str] = {"price": "price", "energy_j": "energy", "nodes": "nodes"}
 #: Figures of the front that go into it if they are known.
-_FIGURES = {"price": "price", "energy_j": "energy"}
+_FIGURES: dict[Figure, str] = {"price": "price", "energy_j": "energy"}
 #: Ratio of two times from which their stages are drawn on scales of their own.
 _APART = 5
 
@@ -41,20 +43,20 @@ _APART = 5
 class Pair(NamedTuple):
     """A stage as it was recorded, and on a cluster."""
 
-    recorded: Row
-    there: Row
+    recorded: StageRecorded
+    there: StageOnCluster
 
 
-def render(result: Row) -> str:
+def render(result: TasksResult) -> str:
     """The report's HTML."""
     rows = sorted(result["designs"], key=lambda row: outcome(row)["time_s"])
     by_id = {row["id"]: row for row in rows}
     verdict = recommended(result)
-    best = by_id[verdict or result["named"]["fastest"]]
+    best = by_id[verdict or result["named"]["fastest"] or ""]
     notable = [best, *(row for row in rows if row is not best and is_notable(row, verdict))]
     said = {row["id"]: _remarks(row, verdict) for row in rows}
-    known = {key for row in rows for key in _FIGURES if outcome(row)[key] is not None}
-    against = next((key for key in _COSTS if key in known), "nodes")
+    known: set[Cost] = {key for row in rows for key in _FIGURES if outcome(row)[key] is not None}
+    against: Cost = next((key for key in _COSTS if key in known), "nodes")
     front = [row for row in rows if row["pareto"]]
     application = result["application"]
     return page.render(
@@ -96,7 +98,7 @@ def render(result: Row) -> str:
     )
 
 
-def _remarks(row: Row, verdict: str | None) -> list[str]:
+def _remarks(row: TasksDesign, verdict: str | None) -> list[str]:
     """The names of a cluster, and what its figures do not show."""
     return [
         *(["verdict"] if row["id"] == verdict else []),
@@ -105,16 +107,16 @@ def _remarks(row: Row, verdict: str | None) -> list[str]:
     ]
 
 
-def _names(rows: list[Row]) -> dict[str, str]:
+def _names(rows: list[TasksDesign]) -> dict[str, str]:
     """The parts of all times, in the order of the bars, with their names."""
     found = dict.fromkeys(part for row in rows for part in outcome(row)["parts_s"])
     known = {part: name for part, name in PARTS.items() if part in found}
     return known | {part: _spaced(part) for part in found if part not in PARTS}
 
 
-def _parts(row: Row) -> dict[str, float]:
+def _parts(row: TasksDesign) -> dict[str, float]:
     """The shares of a time, in the order of the bars."""
-    limits: dict[str, float] = row["limits"]
+    limits = row["limits"]
     return {part: limits[part] for part in _names([row]) if part in limits}
 
 
@@ -123,17 +125,16 @@ def _spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _cost(row: Row, key: str) -> float | None:
+def _cost(row: TasksDesign, key: Cost) -> float | None:
     """The cost of a cluster: price, energy, or its number of nodes."""
-    found: float | None = row["nodes"] if key == "nodes" else outcome(row)[key]
-    return found
+    return row["nodes"] if key == "nodes" else outcome(row)[key]
 
 
-def _all_known(rows: list[Row], key: str) -> bool:
+def _all_known(rows: list[TasksDesign], key: Figure) -> bool:
     return all(outcome(row)[key] is not None for row in rows)
 
 
-def _pairs(application: Row, best: Row) -> list[Pair]:
+def _pairs(application: ApplicationReport, best: TasksDesign) -> list[Pair]:
     """The recorded stages, each with that of a cluster; none if the result has none of it."""
     there = best.get("stages")
     if not there:
@@ -147,7 +148,7 @@ def _ratio(one: float, other: float) -> float:
     return most / least if least > 0 else 1.0
 
 
-def _not_simulated(counts: dict[str, int]) -> str:
+def _not_simulated(counts: LeftOut) -> str:
     """How many recorded tasks are not simulated, by reason."""
     found = [f"{count:,} {_spaced(why)}" for why, count in counts.items() if count]
     return ", ".join(found) if found else counted(0, "task")
