@@ -113,7 +113,9 @@ def two_levels(trace: Path, dram: str, flash: str) -> tuple[int, str]:
     report = cache.replay(
         trace, policy="flashcache", dram=dram, flash=flash, format="oracleGeneral"
     )
+    assert "levels" in report
     counts, backend = report["flash"], report["backend"]
+    assert counts is not None
     return int(report["misses"]), (
         f"{report['table']['lookups']:,} lookups, {counts['pages_read']:,} pages read, "
         f"{counts['pages_programmed']:,} programmed, {counts['erases']:,} erases, "

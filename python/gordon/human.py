@@ -1,6 +1,6 @@
 """Numbers and loads in human-readable form: few significant figures, a prefix, a unit."""
 
-from typing import Any
+from gordon.reports.devices import DiskRun, FlashRun
 
 
 def short(value: float, unit: str) -> str:
@@ -57,7 +57,7 @@ def lifetime(used: float, years: float | None, written: str, span: str) -> str:
     return text if years is None else f"lifetime {short(years, 'years')}: {text}"
 
 
-def load_of(report: dict[str, Any]) -> str:
+def load_of(report: FlashRun | DiskRun) -> str:
     """The load of a run, in words."""
     config = report["provenance"]["config"]
     load, precondition = config["load"], config.get("precondition")

@@ -2,24 +2,31 @@
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar
 
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.files import write_all
+from gordon.reports.devices import DiskRun, FlashRun
 
 if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind
+
+
+#: The report of a run on any device.
+DeviceRun = FlashRun | DiskRun
+D_co = TypeVar("D_co", bound=DeviceRun, covariant=True)
 
 
 class _Shown(ABC):
     """A result with figures and a page."""
 
     @abstractmethod
-    def _runs(self) -> "list[Run]": ...
+    def _runs(self) -> "Sequence[Run[DeviceRun]]": ...
 
     @abstractmethod
     def _json(self) -> Any: ...
@@ -55,24 +62,24 @@ class _Shown(ABC):
         write_all({fspath(path): text})
 
 
-class Run(_Shown):
+class Run(_Shown, Generic[D_co]):
     """The result of one run: `report` is the summary, tables are Arrow columns."""
 
     RATIOS: ClassVar[dict[str, str]] = {}
     """Figures that a comparison gives as ratios: name, path in the report."""
 
     @abstractmethod
-    def kind(self) -> "DeviceKind":
-        """The part of a report that only this kind of device has."""
+    def kind(self) -> "DeviceKind[Any]":
+        """The part of a report that only this kind of device has. It takes reports as this one."""
 
     def __init__(self, name: str, core: _core.RunResult) -> None:
         self.name = name
         self._core = core
 
     @cached_property
-    def report(self) -> dict[str, Any]:
+    def report(self) -> D_co:
         """The summary of the run. Keys are in snake_case and carry their units."""
-        report: dict[str, Any] = json.loads(self._core.json())
+        report: D_co = json.loads(self._core.json())
         return report
 
     @property
@@ -101,20 +108,38 @@ class Run(_Shown):
             f"{report['requests']} requests in {report['simulated_s']:.3g} s>"
         )
 
-    def _runs(self) -> "list[Run]":
+    def _runs(self) -> "Sequence[Run[DeviceRun]]":
         return [self]
 
     def _json(self) -> Any:
         return self.report
 
 
-R = TypeVar("R", bound=Run)
+R = TypeVar("R", bound=Run[DeviceRun])
+
+
+class Compared(TypedDict):
+    """A device of a comparison."""
+
+    name: str
+    #: Figures over those of the first device; None where one is unknown.
+    relative: dict[str, float | None]
+    report: DeviceRun
+
+
+class ComparedDevices(TypedDict):
+    """The results of the same load on several devices."""
+
+    kind: str
+    #: Name of the first device.
+    baseline: str
+    devices: list[Compared]
 
 
 class CheckpointError(GordonError):
     """A run succeeded, but its checkpoint could not be written. `result` is the run's result."""
 
-    def __init__(self, result: Run, message: str, hint: str, kind: str = "") -> None:
+    def __init__(self, result: Run[DeviceRun], message: str, hint: str, kind: str = "") -> None:
         super().__init__(message, hint, kind)
         self.result = result
 
@@ -126,7 +151,7 @@ class Comparison(_Shown, Generic[R]):
         self.results = results
 
     @cached_property
-    def report(self) -> dict[str, Any]:
+    def report(self) -> ComparedDevices:
         """The summary of each device, and ratios of its figures to those of the first device."""
         first = self.results[0]
         return {
@@ -144,8 +169,8 @@ class Comparison(_Shown, Generic[R]):
                 return result
         raise KeyError(name)
 
-    def _runs(self) -> list[Run]:
-        return list(self.results)
+    def _runs(self) -> Sequence[Run[DeviceRun]]:
+        return self.results
 
     def _json(self) -> Any:
         return self.report
@@ -155,7 +180,7 @@ class Comparison(_Shown, Generic[R]):
         return f"<{package(type(self.results[0]))}.Comparison of {names}>"
 
 
-def figure(report: dict[str, Any], path: str) -> float | None:
+def figure(report: DeviceRun, path: str) -> float | None:
     """A number of the report, by its path."""
     value: Any = report
     for key in path.split("."):
@@ -163,7 +188,7 @@ def figure(report: dict[str, Any], path: str) -> float | None:
     return None if value is None else float(value)
 
 
-def relative(result: Run, first: Run) -> dict[str, float | None]:
+def relative(result: Run[DeviceRun], first: Run[DeviceRun]) -> dict[str, float | None]:
     """Figures over the first's; none where there is nothing to divide, or to divide by."""
     found = {}
     for name, path in result.RATIOS.items():
@@ -172,6 +197,6 @@ def relative(result: Run, first: Run) -> dict[str, float | None]:
     return found
 
 
-def package(kind: type[Run]) -> str:
+def package(kind: type[Run[DeviceRun]]) -> str:
     """Where people find it."""
     return kind.__module__.rpartition(".")[0]

@@ -16,7 +16,7 @@ from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Device, Path, Progress, dealt
 from gordon.options.loads import BenchLoad, Host, TraceLoad
-from gordon.results import CheckpointError, Comparison, Run
+from gordon.results import CheckpointError, Comparison, DeviceRun, Run
 
 FILES = ("requests_out", "responses_out", "checkpoint")
 """Options that name an output file of a single run."""
@@ -69,7 +69,7 @@ def _agree(load: TraceLoad | BenchLoad, how: Host) -> None:
         )
 
 
-R = TypeVar("R", bound=Run)
+R = TypeVar("R", bound=Run[DeviceRun])
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def swept(trace: Path, dram: str, flash: str, objects: bool) -> Points:
     points = cache.sweep(trace, dram=dram, flash=flash, cores=CORES, rate=RATE, objects=objects)[
         "points"
     ]
-    return {(point["dram_bytes"] >> 20, point["flash_bytes"] >> 20): point for point in points}
+    return {(point["dram_bytes"] >> 20, point["flash_bytes"] >> 20): {**point} for point in points}
 
 
 def main() -> None:
@@ -99,7 +99,9 @@ def misses(pages: Points, whole: Points) -> str:
 def figure_3(trace: Path, point: Json) -> Json:
     """Bandwidth against the latency of the second level, and what a longer latency loses."""
     report = cache.latency(trace, cores=CORES, latencies=[f"{us}us" for us in LATENCIES_US])
-    found = {(one["latency_us"], one["cores"]): one for one in report["points"]}
+    found: dict[tuple[float, int], Json] = {
+        (one["latency_us"], one["cores"]): {**one} for one in report["points"]
+    }
     bandwidths = [
         [f"{us} us", *(megabits(found[float(us), cores]) for cores in CORES)] for us in LATENCIES_US
     ]
@@ -180,8 +182,10 @@ def statements(trace: Path, pages: Points, whole: Points, wear: Points) -> Json:
     short = trace.with_name("short.parquet")
     web.generate("surge", short, requests=10_000)
     design: Json = {"policy": "flashcache", "dram": "128MiB", "rate": RATE}
-    by_block = cache.replay(short, flash="2GiB", set_values=["cache.fill=block"], **design)
-    coded = cache.replay(short, flash="1GiB", ecc=4, **design)
+    by_block: Json = {
+        **cache.replay(short, flash="2GiB", set_values=["cache.fill=block"], **design)
+    }
+    coded: Json = {**cache.replay(short, flash="1GiB", ecc=4, **design)}
     worst, worst_by_page = (
         point["wear"]["lifetimes"][-1]["worst_case_years"] for point in (by_block, wear[128, 2048])
     )
@@ -274,7 +278,8 @@ def wear_rules(trace: Path) -> Json:
             rate=RATE,
             set_values=settings,
         )
-        wear = replayed["wear"]
+        assert "wear" in replayed
+        wear: Json = {**(replayed["wear"] or {})}
         rows.append(
             [
                 " ".join(f"`{setting}`" for setting in settings) or "as the design has it",

@@ -41,7 +41,7 @@ def test_misses_of_a_real_trace_are_those_of_libcachesim(dram: str) -> None:
     if not REAL.is_file():
         pytest.skip(f"the real trace is not here: {REAL}")
     for name, misses in zip(NAMES, THEIRS[dram], strict=True):
-        report = cache.replay(REAL, policy=name, dram=dram, objects=True)
+        report: Any = cache.replay(REAL, policy=name, dram=dram, objects=True)
         apart = abs(report["misses"] - misses)
         assert apart <= APART.get(name, 0) * 113_872, f"{name}: {apart}"
         assert report["hits"] + report["misses"] == report["requests"] == 113_872
@@ -54,7 +54,7 @@ def test_pages_of_a_real_trace(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "report.json"
     ran = run("cache", "replay", str(REAL), "--dram", "4GiB", "--json", str(out))
     assert ran.status == 0, ran.err
-    report: dict[str, Any] = json.loads(out.read_text())
+    report: Any = json.loads(out.read_text())
     # Everything fits: only first requests miss.
     assert report["unit"] == "page"
     assert report["evictions"] == 0
@@ -77,7 +77,7 @@ def three(tmp_path: Path) -> str:
 @pytest.mark.parametrize("policy", NAMES)
 def test_counts_add_up(three: str, policy: str) -> None:
     # A hundredth of it holds any of them, which W-TinyLFU asks for.
-    report = cache.replay(three, policy=policy, dram="3000B")
+    report: Any = cache.replay(three, policy=policy, dram="3000B")
     assert (report["unit"], report["requests"], report["bytes"]) == ("object", 5, 90)
     assert (report["hits"], report["misses"], report["miss_bytes"]) == (2, 3, 60)
     assert report["miss_ratio"] == 0.6
@@ -92,14 +92,14 @@ def test_counts_add_up(three: str, policy: str) -> None:
 
 def test_belady_keeps_the_object_of_the_next_access(three: str) -> None:
     assert cache.replay(three, policy="lru", dram="50B")["misses"] == 4
-    report = cache.replay(three, policy="belady", dram="60B")
+    report: Any = cache.replay(three, policy="belady", dram="60B")
     assert report["misses"] == 3
 
 
 def test_block_requests_are_pages_or_objects(tmp_path: Path) -> None:
     # Sectors 4 to 20 lie in three pages; the second request asks for two of them, in part.
     trace = mqsim(tmp_path / "t", (0, 4, 16, 1), (10, 4, 8, 0), (20, 64, 8, 1))
-    report = cache.replay(trace, dram="1MiB", format="mqsim")
+    report: Any = cache.replay(trace, dram="1MiB", format="mqsim")
     assert (report["unit"], report["requests"], report["hits"]) == ("page", 6, 2)
     assert (report["bytes"], report["miss_bytes"]) == (32 * 512, 24 * 512)
     report = cache.replay(trace, dram="1MiB", format="mqsim", objects=True)
@@ -110,12 +110,12 @@ def test_block_requests_are_pages_or_objects(tmp_path: Path) -> None:
 def test_a_long_request_is_cut_into_pages_piece_by_piece(tmp_path: Path) -> None:
     sectors = 20_000 * 8
     trace = mqsim(tmp_path / "t", (0, 0, sectors, 1), (9, 0, sectors, 1))
-    report = cache.replay(trace, dram="1GiB", format="mqsim")
+    report: Any = cache.replay(trace, dram="1GiB", format="mqsim")
     assert (report["requests"], report["hits"]) == (40_000, 20_000)
 
 
 def test_objects_larger_than_the_cache_are_counted(three: str, run: Run) -> None:
-    report = cache.replay(three, dram="25B")
+    report: Any = cache.replay(three, dram="25B")
     assert (report["refused"], report["misses"]) == (1, 5 - report["hits"])
     assert any("1 misses were not admitted" in warning for warning in report["warnings"])
     assert "larger than the cache of 25B" in run("cache", "replay", three, "--dram", "25B").err
@@ -126,7 +126,7 @@ def test_requests_of_no_bytes_are_left_out_and_counted(tmp_path: Path, run: Run)
     empty = ((1, 9, 0, -1),) * 1000
     trace = objects(tmp_path / "t", *empty, (2, 7, 5, 1001), (3, 7, 5, -1), (3, 8, 0, -1))
     for policy in ("lru", "belady"):
-        report = cache.replay(trace, policy=policy, dram="1KiB")
+        report: Any = cache.replay(trace, policy=policy, dram="1KiB")
         assert (report["requests"], report["hits"], report["misses"]) == (2, 1, 1)
         assert report["provenance"]["trace"]["empty"] == 1001
     assert (
@@ -144,11 +144,11 @@ def test_objects_of_a_block_trace_keep_their_bytes(tmp_path: Path) -> None:
     # At 4096 and at 4100 begin two objects.
     starts = (0, 4096, 4100, 0, 4096, 4100)
     trace.write_text("".join(f"3,R,{start},100,{at}\n" for at, start in enumerate(starts)))
-    report = cache.replay(trace, dram="300B", objects=True)
+    report: Any = cache.replay(trace, dram="300B", objects=True)
     assert (report["hits"], report["misses"], report["resident_bytes"]) == (3, 3, 300)
     left = report["provenance"]["trace"]
     assert (left["extended"], report["bytes"]) == (0, 600)
-    curve = cache.mrc(trace, dram=["200B", "300B"], objects=True)
+    curve: Any = cache.mrc(trace, dram=["200B", "300B"], objects=True)
     assert [point["misses"] for point in curve["points"]] == [6, 3]
     # Pages are whole sectors.
     report = cache.replay(trace, dram="1MiB")
@@ -161,7 +161,7 @@ def test_any_number_of_volumes_shares_a_cache(tmp_path: Path) -> None:
     rows = [f"{n},R,{512 * (n % 3)},512,{at}\n" for at in (0, 1) for n in range(volumes)]
     trace.write_text("".join(rows))
     for whole in (False, True):
-        report = cache.replay(trace, dram="1GiB", objects=whole)
+        report: Any = cache.replay(trace, dram="1GiB", objects=whole)
         assert (report["hits"], report["misses"]) == (volumes, volumes)
         assert any("20000 devices" in warning for warning in report["warnings"])
 

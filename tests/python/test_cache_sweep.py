@@ -56,20 +56,22 @@ def block(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_each_point_is_what_replay_says(made: str) -> None:
-    report = cache.sweep(made, policies="all", dram="32KiB..512KiB", format="oracleGeneral")
+    report: Any = cache.sweep(made, policies="all", dram="32KiB..512KiB", format="oracleGeneral")
     assert [point["policy"] for point in report["points"]] == [n for n in NAMES for _ in range(5)]
     for point in report["points"]:
         dram = f"{point['dram_bytes']}B"
-        alone = cache.replay(made, policy=point["policy"], dram=dram, format="oracleGeneral")
+        alone: Any = cache.replay(made, policy=point["policy"], dram=dram, format="oracleGeneral")
         assert point == alone, point["policy"]
         assert 0 < point["hits"] < point["requests"] == 60_000
 
 
 def test_pages_with_a_policy_that_sees_ahead(block: str) -> None:
-    report = cache.sweep(block, policies=["lru", "belady"], dram=["64KiB", "1MiB"], format="mqsim")
+    report: Any = cache.sweep(
+        block, policies=["lru", "belady"], dram=["64KiB", "1MiB"], format="mqsim"
+    )
     for point in report["points"]:
         dram = f"{point['dram_bytes']}B"
-        alone = cache.replay(block, policy=point["policy"], dram=dram, format="mqsim")
+        alone: Any = cache.replay(block, policy=point["policy"], dram=dram, format="mqsim")
         assert point == alone
     misses = {(p["policy"], p["dram_bytes"]): p["misses"] for p in report["points"]}
     for size in (64 << 10, 1 << 20):
@@ -96,7 +98,7 @@ def test_a_sweep_is_a_table_and_a_report(made: str, tmp_path: Path, run: Run) ->
     assert ran.status == 0, ran.err
     rows = [line.split() for line in ran.out.splitlines()]
     assert ["dram", "lru", "s3-fifo"] in rows
-    lru = cache.replay(made, dram="64KiB", format="oracleGeneral")
+    lru: Any = cache.replay(made, dram="64KiB", format="oracleGeneral")
     assert any(row[:3] == ["64", "KiB", f"{lru['miss_ratio']:.4f}"] for row in rows)
     html = page.read_text()
     assert f"<td>{lru['miss_ratio']:.4f}</td>" in html
@@ -110,13 +112,13 @@ def test_a_sweep_is_a_table_and_a_report(made: str, tmp_path: Path, run: Run) ->
 
 
 def test_a_curve_is_lru_to_the_last_request_for_pages(block: str) -> None:
-    report = cache.mrc(block, dram="16KiB..32MiB", format="mqsim")
+    report: Any = cache.mrc(block, dram="16KiB..32MiB", format="mqsim")
     assert (report["exact"], report["unit"], report["sample"]) == (True, "page", 1)
     for point in report["points"]:
-        alone = cache.replay(block, dram=f"{point['dram_bytes']}B", format="mqsim")
+        alone: Any = cache.replay(block, dram=f"{point['dram_bytes']}B", format="mqsim")
         for key in ("misses", "miss_ratio", "byte_miss_ratio", "dram_bytes"):
             assert point[key] == alone[key], key
-    whole = cache.mrc(block, format="mqsim")
+    whole: Any = cache.mrc(block, format="mqsim")
     last = whole["points"][-1]
     assert last["dram_bytes"] >= whole["footprint_bytes"]
     assert last["misses"] * 4096 == whole["footprint_bytes"]
@@ -126,19 +128,20 @@ def test_a_curve_is_lru_to_the_last_request_for_pages(block: str) -> None:
 
 
 def test_a_curve_of_objects_of_several_sizes_says_so(made: str) -> None:
-    report = cache.mrc(made, dram="32KiB..1MiB", format="oracleGeneral")
+    report: Any = cache.mrc(made, dram="32KiB..1MiB", format="oracleGeneral")
     assert not report["exact"]
     assert any("several sizes" in warning for warning in report["warnings"])
     for point in report["points"]:
-        alone = cache.replay(made, dram=f"{point['dram_bytes']}B", format="oracleGeneral")
+        alone: Any = cache.replay(made, dram=f"{point['dram_bytes']}B", format="oracleGeneral")
         assert 0 <= alone["misses"] - point["misses"] < 0.002 * alone["requests"]
 
 
 @pytest.mark.parametrize(("how", "most"), [({"sample": 0.1}, 0.02), ({"keep": 8192}, 0.03)])
-def test_samples_of_a_real_trace(how: dict[str, Any], most: float) -> None:
+def test_samples_of_a_real_trace(how: Any, most: float) -> None:
     if not REAL.is_file():
         pytest.skip(f"the real trace is not here: {REAL}")
-    whole, part = cache.mrc(REAL, dram="1MiB..4GiB"), cache.mrc(REAL, dram="1MiB..4GiB", **how)
+    whole: Any = cache.mrc(REAL, dram="1MiB..4GiB")
+    part: Any = cache.mrc(REAL, dram="1MiB..4GiB", **how)
     assert whole["exact"]
     assert not part["exact"]
     assert part["sampled_requests"] < whole["requests"] / 5
@@ -164,8 +167,8 @@ def test_belady_reads_a_trace_without_next_accesses_twice(made: str, tmp_path: P
         )
     )
     for dram in ("64KiB", "1MiB"):
-        report = cache.replay(block, policy="belady", dram=dram, format="mqsim", objects=True)
-        known = cache.replay(objects, policy="belady", dram=dram, format="oracleGeneral")
+        report: Any = cache.replay(block, policy="belady", dram=dram, format="mqsim", objects=True)
+        known: Any = cache.replay(objects, policy="belady", dram=dram, format="oracleGeneral")
         assert report["misses"] == known["misses"]
         assert report["ahead_bytes"] > 4 * 20_000
         assert known["ahead_bytes"] == 0
@@ -212,7 +215,7 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
     ran = run("cache", "mrc", *given, "--report", str(page))
     assert ran.status == 0, ran.err
     assert f"wrote {page}" in ran.err
-    report = cache.mrc(block, dram="64KiB..512KiB", format="mqsim")
+    report: Any = cache.mrc(block, dram="64KiB..512KiB", format="mqsim")
     html = page.read_text()
     assert html == cache.html(report)
     for point in report["points"]:
@@ -220,7 +223,7 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
     assert "exactly those of a cache" in html
     assert "Mattson" in html
     assert "default-src 'none'" in html
-    sampled = cache.mrc(block, sample=0.5, format="mqsim")
+    sampled: Any = cache.mrc(block, sample=0.5, format="mqsim")
     assert f"{sampled['sampled_requests']:,} of {sampled['requests']:,}" in cache.html(sampled)
     assert "estimated" in cache.html(sampled)
     for key in ("footprint_bytes", "index_bytes"):
@@ -228,7 +231,7 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("levels", [{}, {"flash": "0,2MiB", "set_values": ["cache.ways=4"]}])
-def test_ctrl_c_ends_a_sweep(levels: dict[str, Any], tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_sweep(levels: Any, tmp_path: Path) -> None:
     # Two thousand million requests: it ends when it hears of it, on any machine.
     path = tmp_path / "long.bin.gz"
     some = b"".join(struct.pack("<IQIq", 1, key * key % 97, 4000, -1) for key in range(100))

@@ -26,7 +26,7 @@ def block(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def swept(block: str) -> dict[str, Any]:
+def swept(block: str) -> Any:
     """Two levels, before them servers."""
     return cache.sweep(
         block,
@@ -45,8 +45,8 @@ def rows(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_row_for_each_cache(block: str) -> None:
-    report = cache.sweep(block, policies="lru,sieve", dram="1MiB,2MiB", format="mqsim")
-    tables = cache.tables(report)
+    report: Any = cache.sweep(block, policies="lru,sieve", dram="1MiB,2MiB", format="mqsim")
+    tables: Any = cache.tables(report)
     assert list(tables) == ["caches"]
     for row, point in zip(rows(tables["caches"]), report["points"], strict=True):
         same = {key: value for key, value in row.items() if key in point}
@@ -58,8 +58,8 @@ def test_a_row_for_each_cache(block: str) -> None:
     assert alone == rows(tables["caches"])[0]
 
 
-def test_lists_are_tables_of_their_own(swept: dict[str, Any]) -> None:
-    tables = cache.tables(swept)
+def test_lists_are_tables_of_their_own(swept: Any) -> None:
+    tables: Any = cache.tables(swept)
     assert list(tables) == ["caches", "roadmap", "servers", "erases", "lifetimes"]
     without, with_flash = swept["points"]
     one, two = rows(tables["caches"])
@@ -84,15 +84,15 @@ def test_lists_are_tables_of_their_own(swept: dict[str, Any]) -> None:
 
 
 def test_a_curve_has_a_row_for_each_size(block: str) -> None:
-    report = cache.mrc(block, dram="64KiB..8MiB", format="mqsim")
-    tables = cache.tables(report)
+    report: Any = cache.mrc(block, dram="64KiB..8MiB", format="mqsim")
+    tables: Any = cache.tables(report)
     assert list(tables) == ["curve"]
     assert tables["curve"]["misses"] == [point["misses"] for point in report["points"]]
     assert set(tables["curve"]["policy"]) == {"lru"}
 
 
 def test_levels_of_small_objects_are_columns(block: str) -> None:
-    report = tiered.replay(block, dram="1MiB", flash="16MiB", objects=True, format="mqsim")
+    report: Any = tiered.replay(block, dram="1MiB", flash="16MiB", objects=True, format="mqsim")
     (row,) = rows(cache.tables(report)["caches"])
     assert row["levels_flash_hits"] == report["levels"][1]["hits"]
     assert row["levels_dram_hits"] + row["levels_flash_hits"] == report["hits"] > 0
@@ -125,14 +125,14 @@ def test_all_commands_write_parquet(block: str, tmp_path: Path, run: Run) -> Non
             assert content[:4] == content[-4:] == b"PAR1"
 
 
-def test_pyarrow_reads_what_is_written(swept: dict[str, Any], tmp_path: Path) -> None:
+def test_pyarrow_reads_what_is_written(swept: Any, tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     cache.to_parquet(swept, tmp_path)
     for name, table in cache.tables(swept).items():
         assert pq.read_table(tmp_path / f"{name}.parquet").to_pydict() == table
 
 
-def test_a_file_in_the_folders_place_is_an_error(swept: dict[str, Any], tmp_path: Path) -> None:
+def test_a_file_in_the_folders_place_is_an_error(swept: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with raises("output", "file"):
         cache.to_parquet(swept, tmp_path / "file")

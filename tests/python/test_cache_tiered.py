@@ -17,7 +17,7 @@ from gordon.cache import tiered
 from conftest import Run
 
 KIB = 1024
-SMALL: dict[str, Any] = {
+SMALL: Any = {
     "dram": "60KiB", "flash": "1MiB", "segment": "16KiB", "pages_per_block": 16,
 }  # fmt: skip
 
@@ -35,7 +35,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[in
     return path, sized
 
 
-def log_model(sized: list[tuple[int, int]], dram: int, flash: int, segment: int) -> dict[str, Any]:
+def log_model(sized: list[tuple[int, int]], dram: int, flash: int, segment: int) -> Any:
     """A log of segments below a least-recently-used DRAM, ten bytes of it for each object below."""
     above: OrderedDict[int, int] = OrderedDict()
     segments: list[dict[int, int]] = [{} for _ in range(flash // segment)]
@@ -69,7 +69,7 @@ def log_model(sized: list[tuple[int, int]], dram: int, flash: int, segment: int)
 def test_a_log_is_what_a_plain_model_says(trace: tuple[Path, list[tuple[int, int]]]) -> None:
     path, sized = trace
     dram, flash, segment = 60 * KIB, 1024 * KIB, 64 * KIB
-    report = tiered.replay(
+    report: Any = tiered.replay(
         path, dram="60KiB", flash="1MiB", layout="log", segment="64KiB", no_reinsert=True,
         pages_per_block=16,
     )  # fmt: skip
@@ -86,7 +86,7 @@ def test_a_log_is_what_a_plain_model_says(trace: tuple[Path, list[tuple[int, int
 @pytest.mark.parametrize("layout", tiered.LAYOUTS)
 def test_what_is_counted_adds_up(trace: tuple[Path, list[tuple[int, int]]], layout: str) -> None:
     path, sized = trace
-    report = tiered.replay(
+    report: Any = tiered.replay(
         path, dram="60KiB", flash="1MiB", layout=layout, segment="16KiB", pages_per_block=16
     )
     dram, flash = report["levels"]
@@ -123,7 +123,9 @@ def test_layouts_differ_as_kangaroo_says(trace: tuple[Path, list[tuple[int, int]
         )
         for layout in tiered.LAYOUTS
     }  # fmt: skip
-    amplification = {name: one["application_write_amplification"] for name, one in report.items()}
+    amplification: dict[str, Any] = {
+        name: one["application_write_amplification"] for name, one in report.items()
+    }
     assert amplification["log"] < 1.1
     assert amplification["log"] < amplification["log-sets"] < amplification["sets"] * 0.8
     assert report["log-sets"]["index_bytes"] < report["log"]["index_bytes"] / 2
@@ -131,26 +133,26 @@ def test_layouts_differ_as_kangaroo_says(trace: tuple[Path, list[tuple[int, int]
 
 def test_a_lifetime_is_kept(trace: tuple[Path, list[tuple[int, int]]]) -> None:
     path, _ = trace
-    common: dict[str, Any] = {
+    common: Any = {
         "dram": "60KiB", "flash": "1MiB", "layout": "sets", "pages_per_block": 16,
         "endurance": 1000,
     }  # fmt: skip
-    free = tiered.replay(path, **common)
+    free: Any = tiered.replay(path, **common)
     years = 2 * free["lifetime_years"]
-    report = tiered.replay(path, admission=f"years:{years}", **common)
+    report: Any = tiered.replay(path, admission=f"years:{years}", **common)
     assert years * 0.97 < report["lifetime_years"] < years * 1.1
     assert report["admitted_bytes"] < report["offered_bytes"] * 0.7
     assert report["misses"] > free["misses"]
     # The same seed, the same answer; another, another.
-    again = tiered.replay(path, admission=f"years:{years}", **common)
+    again: Any = tiered.replay(path, admission=f"years:{years}", **common)
     assert report == again
-    other = tiered.replay(path, admission=f"years:{years}", seed=2, **common)
+    other: Any = tiered.replay(path, admission=f"years:{years}", seed=2, **common)
     assert report["misses"] != other["misses"]
 
 
 def test_admission_policies_admit_less(trace: tuple[Path, list[tuple[int, int]]]) -> None:
     path, _ = trace
-    common: dict[str, Any] = {
+    common: Any = {
         "dram": "100KiB",
         "flash": "1MiB",
         "segment": "16KiB",
@@ -196,7 +198,7 @@ def test_the_command(run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_pa
     ],
 )
 def test_invalid_options_are_errors(
-    trace: tuple[Path, list[tuple[int, int]]], options: dict[str, Any], what: str, hint: str
+    trace: tuple[Path, list[tuple[int, int]]], options: Any, what: str, hint: str
 ) -> None:
     path, _ = trace
     with pytest.raises(GordonError) as caught:
@@ -213,7 +215,7 @@ def test_the_report_is_one_page(
     ran = run("cache", "tiered", str(trace[0]), *given, "--report", str(page))
     assert ran.status == 0, ran.err
     assert f"wrote {page}" in ran.err
-    report = tiered.replay(trace[0], dram="256KiB", flash="16MiB", format="oracleGeneral")
+    report: Any = tiered.replay(trace[0], dram="256KiB", flash="16MiB", format="oracleGeneral")
     html = page.read_text()
     assert html == cache.html(report)
     for level in report["levels"]:

@@ -26,22 +26,22 @@ def test_surge_is_generated_and_replayed(run: Run, tmp_path: Path) -> None:
     )
     assert ran.status == 0, ran.err
     assert "100 MB; 20,000 requests of 24 clients" in ran.out
-    made: dict[str, Any] = json.loads((tmp_path / "made.json").read_text())
+    made: Any = json.loads((tmp_path / "made.json").read_text())
     assert (made["file_bytes"], made["requests"], made["rows"]) == (100_000_000, 20_000, 20_000)
     assert made["config"]["seed"] == 1
     assert made["directories"] is None
-    pages = cache.replay(tmp_path / "web.parquet", dram="1GiB")
+    pages: Any = cache.replay(tmp_path / "web.parquet", dram="1GiB")
     assert pages["unit"] == "page"
     assert pages["evictions"] == 0
     # Everything fits: only first requests miss, and files share no page.
     assert pages["resident_bytes"] <= made["span_bytes"]
-    whole = cache.replay(tmp_path / "web.parquet", dram="1GiB", objects=True)
+    whole: Any = cache.replay(tmp_path / "web.parquet", dram="1GiB", objects=True)
     assert (whole["requests"], whole["misses"]) == (20_000, made["files_asked"])
     assert made["bytes"] <= whole["bytes"] < made["bytes"] + 20_000 * 512
     for device in ("flash", "disk"):
         ran = run(device, "replay", "web.parquet", "--fit", "wrap", "--json", f"{device}.json")
         assert ran.status == 0, ran.err
-        report: dict[str, Any] = json.loads((tmp_path / f"{device}.json").read_text())
+        report: Any = json.loads((tmp_path / f"{device}.json").read_text())
         assert report["requests"] == 20_000
 
 
@@ -105,14 +105,14 @@ def test_a_log_is_replayed_object_by_object(run: Run, tmp_path: Path) -> None:
     assert ran.status == 0, ran.err
     for note in ("other_methods: 3 ", "other_statuses: 6 ", "empty: 1 "):
         assert f"warning: {note}" in ran.err
-    report: dict[str, Any] = json.loads((tmp_path / "report.json").read_text())
+    report: Any = json.loads((tmp_path / "report.json").read_text())
     # 26 requests for 11 objects, all of which fit.
     assert (report["unit"], report["requests"], report["misses"]) == ("object", 26, 11)
     assert report["bytes"] == 1_178_426
     trace = report["provenance"]["trace"]
     assert (trace["format"], trace["other_methods"], trace["other_statuses"]) == ("clf", 3, 6)
     # The largest alone does not fit, and is not let in.
-    small = cache.replay(LOG, dram="64KiB", policy="fifo", format="clf")
+    small: Any = cache.replay(LOG, dram="64KiB", policy="fifo", format="clf")
     assert (small["misses"], small["refused"]) == (11, 1)
 
 
@@ -149,10 +149,10 @@ def test_a_reply_of_4_gib_and_more(tmp_path: Path) -> None:
     rows = [("h - -", target, size + n, n) for n, target in enumerate(("/a", "/b", "/a", "/b"))]
     (tmp_path / "big.log").write_text(lines(*rows))
     for policy in ("lru", "fifo", "arc", "belady"):
-        report = cache.replay(tmp_path / "big.log", dram="20GiB", policy=policy)
+        report: Any = cache.replay(tmp_path / "big.log", dram="20GiB", policy=policy)
         assert (report["hits"], report["bytes"]) == (2, 4 * size + 6), policy
         assert report["resident_bytes"] == 2 * size + 1, policy
-    curve = cache.mrc(tmp_path / "big.log", dram=["5GiB", "11GiB"])
+    curve: Any = cache.mrc(tmp_path / "big.log", dram=["5GiB", "11GiB"])
     assert [point["misses"] for point in curve["points"]] == [4, 2]
 
 
@@ -173,7 +173,7 @@ def test_each_virtual_host_has_its_own_objects(run: Run, tmp_path: Path) -> None
             for client, more in rows
         )
         log.write_text(twice)
-        report = cache.replay(log, dram="1MiB")
+        report: Any = cache.replay(log, dram="1MiB")
         assert (report["hits"], report["misses"]) == (10, 10), name
         assert report["provenance"]["trace"]["virtual_hosts"] == 20
         assert "virtual hosts: 20 of 20" in run("cache", "replay", str(log), "--dram", "1MiB").out

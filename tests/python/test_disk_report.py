@@ -27,7 +27,7 @@ def row(text: str, title: str) -> list[str]:
 
 
 def test_the_series_adds_up(tmp_path: Path) -> None:
-    result = disk.bench("mixed", requests=3000, size="64KiB", stripe=2)
+    result: Any = disk.bench("mixed", requests=3000, size="64KiB", stripe=2)
     assert result.tables == ["series", "latency", "outstanding"]
     report, series = result.report, result.columns("series")
     spans = series["length_s"]
@@ -51,7 +51,7 @@ def test_the_series_adds_up(tmp_path: Path) -> None:
 def test_the_mechanisms_time_is_of_the_disk() -> None:
     # 64 KiB at random, one at a time: 8.5 ms of seek, half of 8.33 of rotation; at rates from 105
     # to 57.8 MB/s, 0.62 to 1.13 ms of transfer.
-    report = disk.bench(
+    report: Any = disk.bench(
         "random-read",
         size="64KiB",
         requests=3000,
@@ -65,11 +65,11 @@ def test_the_mechanisms_time_is_of_the_disk() -> None:
 
 
 def test_energy_is_reported_by_state(tmp_path: Path) -> None:
-    slow = disk.load("sata-7200-1tb")
+    slow: Any = disk.load("sata-7200-1tb")
     state = {"name": "standby", "after": "20s", "draws": "1W", "wake": "6s", "wake_energy_j": 90.0}
     slow["power"]["states"] = [state]
     trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (100_000_000_000, 1 << 20, 8, 1))
-    result = disk.replay(trace, slow)
+    result: Any = disk.replay(trace, slow)
     parts = result.report["energy_by_part_j"]
     assert sum(parts.values()) == pytest.approx(result.report["energy_j"])
     assert parts["waking"] == 90
@@ -117,7 +117,7 @@ def test_a_report_says_what_was_simulated(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_source_shared_by_a_whole_drive_is_printed_once(tmp_path: Path) -> None:
-    text = disk.bench("random-read", "seagate-cheetah-9lp", requests=100).html()
+    text: Any = disk.bench("random-read", "seagate-cheetah-9lp", requests=100).html()
     parameters = text.partition('id="parameters"')[2].partition("</section>")[0]
     assert parameters.count("valid/cheetah9LP.diskspecs") == 1
     assert re.search(r"geometry.rpm</th><td>10045</td></tr>", parameters)
@@ -132,7 +132,7 @@ def test_a_comparison_gives_each_the_same_load(run: Run, tmp_path: Path) -> None
     assert report["baseline"] == PAIR[0]
     first, second = report["devices"]
     assert (first["name"], second["name"]) == PAIR
-    one = disk.bench("mixed", PAIR[1], size="16KiB", requests=1000).report
+    one: Any = disk.bench("mixed", PAIR[1], size="16KiB", requests=1000).report
     assert second["report"] == one
     for key, path in (("response_mean_ms", "response_ms"), ("seek_mean_ms", "seek_ms")):
         ratio = second["report"][path]["mean"] / first["report"][path]["mean"]
@@ -212,7 +212,7 @@ def test_a_description_of_disksims_shows_its_numbers(run: Run, tmp_path: Path) -
     if not folder.is_dir():
         pytest.skip(f"the traces of real drives are not here: {folder}")
     specs = folder / "cheetah9LP.diskspecs"
-    result = disk.bench("random-read", requests=100, diskspecs=specs)
+    result: Any = disk.bench("random-read", requests=100, diskspecs=specs)
     assert result.report["provenance"]["config"]["device"]["classic"]["geometry"]["rpm"] == 10045
     parameters = result.html().partition('id="parameters"')[2].partition("</section>")[0]
     assert str(specs) in parameters

@@ -37,7 +37,7 @@ def device(draw: random.Random) -> tuple[dict[str, Any], int]:
         "idle_water": [0, 2**32 - 1],
     }
     modes = ("multi_plane", "independent_reads", "cache_read", "cache_program", "read_first")
-    made = flash.load("gordon-slc-256g") | {
+    made: Any = flash.load("gordon-slc-256g") | {
         "capacity": f"{sectors * 512}B",
         "geometry": {
             "buses": buses,
@@ -80,7 +80,7 @@ def trace(draw: random.Random, sectors: int, path: Path) -> None:
 
 
 def consistent(result: flash.Result, requests: int) -> None:
-    report = result.report
+    report: Any = result.report
     kinds = [report[op] for op in OPS]
     assert sum(kind["requests"] + kind["failed"] for kind in kinds) == requests
     assert sum(kind["failed"] for kind in kinds) == report["failed_requests"]
@@ -108,7 +108,7 @@ def consistent(result: flash.Result, requests: int) -> None:
         assert mean == pytest.approx(report["outstanding"]["mean"]), "Little's law"
 
 
-def programs(report: dict[str, Any]) -> int:
+def programs(report: Any) -> int:
     """Logical pages of a super-page."""
     from gordon._core import parse_bytes
 
@@ -121,7 +121,7 @@ def test_whatever_is_combined_fits_together(number: int, tmp_path: Path) -> None
     draw = random.Random(number)
     made, sectors = device(draw)
     trace(draw, sectors, tmp_path / "t")
-    how: dict[str, Any] = {
+    how: Any = {
         "closed_loop": draw.random() < 0.5,
         "split": draw.choice([None, "512B", "1TiB"]),
         "repeat": draw.choice([1, 5]),
@@ -131,13 +131,13 @@ def test_whatever_is_combined_fits_together(number: int, tmp_path: Path) -> None
     before = draw.choice([None, 0.0, 0.5, 1.0])
     kept = tmp_path / "kept"
     try:
-        first = flash.replay(tmp_path / "t", made, precondition=before, checkpoint=kept, **how)
+        first: Any = flash.replay(tmp_path / "t", made, precondition=before, checkpoint=kept, **how)
     except GordonError as error:
         why = error.args[0]
         if "garbage collection no room" in why or "write buffer holds" in why:
             return  # there is no such device, or it wore out with writes that it cannot keep
         raise
     consistent(first, 400 * how["repeat"])
-    again = flash.replay(tmp_path / "t", made, precondition=before, checkpoint=kept, **how)
+    again: Any = flash.replay(tmp_path / "t", made, precondition=before, checkpoint=kept, **how)
     assert again.report == first.report
     consistent(flash.replay(tmp_path / "t", made, from_checkpoint=kept, **how), 400 * how["repeat"])

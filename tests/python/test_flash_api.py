@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -112,7 +113,7 @@ def test_collection_and_tables_are_seen(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_result_has_its_tables(tmp_path: Path, mixed: str) -> None:
-    result = flash.replay(mixed, "gordon-slc-256g", set_values=CHANGES)
+    result: Any = flash.replay(mixed, "gordon-slc-256g", set_values=CHANGES)
     assert result.tables == ["series", "latency", "outstanding", "erases"]
     for name in result.tables:
         table = result.table(name)
@@ -142,7 +143,7 @@ def test_pyarrow_reads_what_is_written(tmp_path: Path, mixed: str) -> None:
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     out = tmp_path / "q.parquet"
-    result = flash.replay(mixed, set_values=CHANGES, requests_out=out)
+    result: Any = flash.replay(mixed, set_values=CHANGES, requests_out=out)
     result.to_parquet(tmp_path)
     for name in result.tables:
         assert pa.table(result.table(name)).to_pydict() == result.columns(name)
@@ -152,12 +153,12 @@ def test_pyarrow_reads_what_is_written(tmp_path: Path, mixed: str) -> None:
 
 def test_the_api_is_the_command(flash_report: Json, mixed: str) -> None:
     changes = [*CHANGES, "ftl.victim=fifo"]
-    result = flash.replay(mixed, closed_loop=True, queue_depth=8, set_values=changes)
+    result: Any = flash.replay(mixed, closed_loop=True, queue_depth=8, set_values=changes)
     args = ("--closed-loop", "--queue-depth", "8", *SMALL, "--set", "ftl.victim=fifo")
     assert flash_report("replay", mixed, *args) == result.report
-    device = flash.load("gordon-slc-256g")
+    device: Any = flash.load("gordon-slc-256g")
     assert flash.replay(mixed, device, set_values=changes).report["requests"] == 2000
-    wa = flash.wa("fifo", 0.7, blocks=64, pages_per_block=16)
+    wa: Any = flash.wa("fifo", 0.7, blocks=64, pages_per_block=16)
     small = ("--rho", "0.7", "--blocks", "64", "--pages-per-block", "16")
     assert flash_report("wa", "--policy", "fifo", *small) == wa
 
@@ -172,7 +173,7 @@ def test_an_unknown_option_is_named(mixed: str) -> None:
 
 def test_progress_is_reported() -> None:
     ticks: list[tuple[int, int]] = []
-    report = flash.bench(
+    report: Any = flash.bench(
         "random-write", requests=3000, set_values=CHANGES,
         progress=lambda *tick: ticks.append(tick),
     )  # fmt: skip
@@ -184,7 +185,7 @@ def test_progress_is_reported() -> None:
 
 
 def test_a_report_is_saved_whole_or_not_at_all(tmp_path: Path, mixed: str) -> None:
-    result = flash.replay(mixed, set_values=CHANGES)
+    result: Any = flash.replay(mixed, set_values=CHANGES)
     result.save(tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text()) == result.report
     for where in (tmp_path / "none" / "r.html", tmp_path / "r.json" / "r.json"):

@@ -20,7 +20,7 @@ SHARED = Path(__file__).resolve().parents[3] / "shared/traces"
 REAL = Path(os.environ.get("GORDON_TRACES", SHARED)) / "block/cloudPhysicsIO.vscsi.gz"
 
 
-def replay(trace: str | Path, dram: str, flash: str, **options: Any) -> dict[str, Any]:
+def replay(trace: str | Path, dram: str, flash: str, **options: Any) -> Any:
     return cache.replay(trace, policy="flashcache", dram=dram, flash=flash, **options)
 
 
@@ -39,7 +39,7 @@ def test_a_run_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
     args = ("cache", "replay", web, "--policy", "flashcache", "--dram", "4MiB", "--flash", "8MiB")
     ran = run(*args, "--json", str(out))
     assert ran.status == 0, ran.err
-    report: dict[str, Any] = json.loads(out.read_text())
+    report: Any = json.loads(out.read_text())
     assert report == replay(web, "4MiB", "8MiB")
     assert (report["policy"], report["dram_policy"], report["unit"]) == (
         "flashcache",
@@ -70,7 +70,7 @@ def test_a_run_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
 def test_without_flash_it_is_the_policy(web: str) -> None:
     for policy in ("lru", "sieve", "belady"):
         two = replay(web, "2MiB", "0", dram_policy=policy)
-        one = cache.replay(web, policy=policy, dram="2MiB")
+        one: Any = cache.replay(web, policy=policy, dram="2MiB")
         assert (two["misses"], two["byte_miss_ratio"]) == (one["misses"], one["byte_miss_ratio"])
         assert two["flash"] is None
         assert two["wear"] is None
@@ -97,7 +97,7 @@ def test_wear_rules_help_where_one_set_is_hot(tmp_path: Path) -> None:
     flash = {"dram": "2MiB", "flash": "256KiB"}
     one_way = ["cache.fill=block", "cache.ways=1", "wear.set_threshold=20"]
 
-    def replayed(blocks: list[int], rules: str) -> dict[str, Any]:
+    def replayed(blocks: list[int], rules: str) -> Any:
         # Another page of the block in each round, so that DRAM does not have it.
         pages = ((i, block * 32 + i // 40 % 32) for i, block in enumerate(blocks))
         rows = [(i * 50_000_000, page * 8, 8, 1) for i, page in pages]
@@ -153,7 +153,7 @@ def test_objects_take_whole_pages(tmp_path: Path) -> None:
 
 def test_misses_can_go_to_a_simulated_disk(web: str, tmp_path: Path, run: Run) -> None:
     """Misses wait less for one that turns twice as fast."""
-    table = disk.text("sata-7200-1tb")
+    table: Any = disk.text("sata-7200-1tb")
     (tmp_path / "own.toml").write_text(table.replace("value = 7200,", "value = 14400,"))
     args = ("cache", "replay", web, "--policy", "flashcache", "--dram", "2MiB", "--flash", "4MiB")
     means = []
@@ -220,7 +220,7 @@ def test_a_warm_start_through_the_command(web: str, run: Run) -> None:
             del report["provenance"]
             found.append(report)
         assert found[0] == found[1] == found[2]
-    swept = cache.sweep(web, dram="2MiB,4MiB", warmup="5k")["points"]
+    swept: Any = cache.sweep(web, dram="2MiB,4MiB", warmup="5k")["points"]
     assert swept[1] == cache.replay(web, dram="4MiB", warmup="5k")
     assert "warm the caches" in cache.html({"points": swept})
     for bad, message in (("5x", "--warmup 5x"), ("0", "nothing comes"), ("20k", "20000 requests")):
@@ -298,7 +298,7 @@ def test_designs_are_files(web: str, run: Run, tmp_path: Path) -> None:
 
 
 def test_a_sweep_is_each_of_its_points(web: str) -> None:
-    swept = cache.sweep(web, policies="lru,sieve", dram="2MiB,4MiB", flash="0,4MiB..8MiB")
+    swept: Any = cache.sweep(web, policies="lru,sieve", dram="2MiB,4MiB", flash="0,4MiB..8MiB")
     points = swept["points"]
     sizes = [(dram << 20, flash << 20) for dram in (2, 4) for flash in (0, 4, 8)]
     assert [(point["dram_bytes"], point["flash_bytes"]) for point in points] == sizes * 2
@@ -308,7 +308,7 @@ def test_a_sweep_is_each_of_its_points(web: str) -> None:
 
 
 def test_servers_of_a_sweep_are_those_of_the_model(web: str) -> None:
-    points = cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8], objects=True)[
+    points: Any = cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8], objects=True)[
         "points"
     ]
     assert [[one["cores"] for one in point["servers"]] for point in points] == [[4, 8]] * 4
@@ -345,8 +345,9 @@ def test_requests_for_files_are_cached_by_pages(tmp_path: Path) -> None:
     """Files of 256 KiB, larger than a logical block: flash holds them by pages."""
     rows = [(i * 60_000_000, i % 20 * 512, 512, 1) for i in range(400)]
     trace = mqsim(tmp_path / "files", *rows)
-    sizes: dict[str, Any] = {"dram": "2MiB", "flash": "0,16MiB", "cores": [8], "rate": 10.0}
-    alone, both = cache.sweep(trace, **sizes)["points"]
+    sizes: Any = {"dram": "2MiB", "flash": "0,16MiB", "cores": [8], "rate": 10.0}
+    swept: Any = cache.sweep(trace, **sizes)
+    alone, both = swept["points"]
     for point in (alone, both):
         assert (point["unit"], point["requests"]) == ("page", 400 * 64)
         assert point["whole"]["requests"] == 400
@@ -363,7 +364,8 @@ def test_requests_for_files_are_cached_by_pages(tmp_path: Path) -> None:
         server_both["requests_per_s"] * 380 / 400
     )
     # As objects they are cut into pieces of a logical block: the same misses.
-    _, objects = cache.sweep(trace, **sizes, objects=True)["points"]
+    swept = cache.sweep(trace, **sizes, objects=True)
+    _, objects = swept["points"]
     assert objects["flash"]["too_large"] == 0
     assert (objects["requests"], objects["misses"]) == (400, 20)
     assert objects["byte_miss_ratio"] == both["byte_miss_ratio"] == 20 / 400

@@ -26,7 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def made() -> dict[str, Any]:
+def made() -> Any:
     return sort.generate("in", records=RECORDS)
 
 
@@ -42,9 +42,7 @@ def ordered(path: str, record: int = 100, key: slice = slice(10)) -> bytes:
 
 
 @pytest.mark.parametrize("options", [(), ("--memory", "2MiB", "--io", "threads")])
-def test_a_stripe_is_sorted_as_one_file(
-    run: Run, made: dict[str, Any], options: tuple[str, ...]
-) -> None:
+def test_a_stripe_is_sorted_as_one_file(run: Run, made: Any, options: tuple[str, ...]) -> None:
     words = "sort generate -n 60000 --stripe 64KiB -o a -o b -o c --json made.json"
     ran = run(*words.split())
     assert ran.status == 0, ran.err
@@ -76,7 +74,7 @@ def test_a_stripe_is_sorted_as_one_file(
 
 
 @pytest.mark.parametrize("io", ["threads", "uring"])
-def test_the_io_method_is_reported(run: Run, made: dict[str, Any], io: str) -> None:
+def test_the_io_method_is_reported(run: Run, made: Any, io: str) -> None:
     ran = run("sort", "in", "out", "--io", io, "--json", "r.json")
     if ran.status != 0:
         assert "does not let us use io_uring" in ran.err
@@ -102,7 +100,7 @@ def test_the_io_method_is_reported(run: Run, made: dict[str, Any], io: str) -> N
     ],
 )
 def test_records_of_the_benchmark(
-    run: Run, made: dict[str, Any], options: tuple[str, ...], method: str
+    run: Run, made: Any, options: tuple[str, ...], method: str
 ) -> None:
     Path("a").mkdir()
     Path("b").mkdir()
@@ -134,7 +132,7 @@ def test_records_of_the_benchmark(
     assert found["all_there"]
 
 
-def test_a_file_of_settings_and_options_over_it(run: Run, made: dict[str, Any]) -> None:
+def test_a_file_of_settings_and_options_over_it(run: Run, made: Any) -> None:
     Path("my.toml").write_text('memory = "2MiB"\nmethod = "merge"\ntransfers.temp = "8KiB"\n')
     ran = run("sort", "in", "out", "--config", "my.toml", "--memory", "3MiB", "--json", "-")
     plan = json.loads(ran.out)["plan"]
@@ -293,7 +291,7 @@ def test_several_files_are_one_input(run: Run) -> None:
     ],
 )
 def test_bad_input(
-    run: Run, made: dict[str, Any], options: tuple[str, ...], expected: str, status: int
+    run: Run, made: Any, options: tuple[str, ...], expected: str, status: int
 ) -> None:
     before = Path("in").read_bytes()
     ran = run("sort", *options)
@@ -309,7 +307,7 @@ def test_the_api_names_an_unknown_option() -> None:
         sort.run("in", "out", memmory="1GB")
 
 
-def test_a_sort_can_be_traced_and_surveyed(run: Run, made: dict[str, Any]) -> None:
+def test_a_sort_can_be_traced_and_surveyed(run: Run, made: Any) -> None:
     command = [sys.executable, "-m", "gordon", "sort", "in", "out", "--memory", "2MiB"]
     ran = run("trace", "-o", "sort.trace", "--interval", "0.1s", "--", *command)
     assert ran.status == 0, ran.err
@@ -318,7 +316,7 @@ def test_a_sort_can_be_traced_and_surveyed(run: Run, made: dict[str, Any]) -> No
     assert json.loads(ran.out)["designs"]
 
 
-def test_a_sort_is_of_files(run: Run, made: dict[str, Any], tmp_path: Path) -> None:
+def test_a_sort_is_of_files(run: Run, made: Any, tmp_path: Path) -> None:
     for files in (("in", "-"), ("-", "out")):
         ran = run("sort", *files)
         assert (ran.status, "`-`" in ran.err) == (2, True), ran.err

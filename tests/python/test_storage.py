@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,8 @@ def test_four_disks_stream_at_four_times_the_rate_of_one() -> None:
         assert rate == pytest.approx(105, rel=0.02)
         striped = four.point("sequential-read", "4MiB", depth)["bandwidth_mb_s"]
         assert striped == pytest.approx(4 * rate, rel=0.03)
+    assert "devices" in one.report
+    assert "devices" in four.report
     assert four.report["devices"] == 4
     assert four.report["capacity_bytes"] == pytest.approx(4 * one.report["capacity_bytes"])
 
@@ -104,9 +107,9 @@ def test_flash_alone_striped_and_worn_in() -> None:
         "bytes": "32MiB",
         "set_values": ["capacity=1GiB"],
     }
-    new = storage.characterise(**small)  # type: ignore[arg-type]
-    two = storage.characterise(**small, stripe=2)  # type: ignore[arg-type]
-    old = storage.characterise(**small, precondition=1.0)  # type: ignore[arg-type]
+    new: Any = storage.characterise(**small)  # type: ignore[arg-type]
+    two: Any = storage.characterise(**small, stripe=2)  # type: ignore[arg-type]
+    old: Any = storage.characterise(**small, precondition=1.0)  # type: ignore[arg-type]
 
     def rate(result: storage.Result, pattern: str) -> float:
         return float(result.point(pattern, "64KiB", 16)["bandwidth_mb_s"])

@@ -27,7 +27,7 @@ core_speed = 1.0
 memory = "8GiB"
 network = "10Gb"
 """
-Report = dict[str, Any]
+Report = Any
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def times(result: Report) -> dict[str, float]:
 def simulated(preset: str, **options: Any) -> Report:
     """The result of `gordon storage characterise --preset`, as a file ssd.json and as a dict."""
     options = {"sizes": "64KiB,256KiB,1MiB", "depths": [1, 32]} | options
-    report = storage.characterise(preset=preset, **options).report
+    report: Any = storage.characterise(preset=preset, **options).report
     Path("ssd.json").write_text(json.dumps(report))
     return report
 
@@ -154,7 +154,7 @@ def test_the_result_the_table_and_the_report_name_the_file_and_its_points(run: R
     used = {row["key"]: row for row in result["parameters"] if row["kind"] == "measured"}
     assert len(used) == 2 * len(report["points"])
     row = used["sequential-read.262144.32.seconds_per_request"]
-    point = storage.Result(report).point("sequential-read", "256KiB", 32)
+    point: Any = storage.Result(report).point("sequential-read", "256KiB", 32)
     assert row["value"] == pytest.approx(1 / point["iops"])
     assert row["why"].startswith("simulated nvme-tlc-1tb, Gordon ")
     assumed = {entry["key"]: entry["value"] for entry in result["assumptions"]}

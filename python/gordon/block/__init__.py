@@ -22,6 +22,7 @@ from gordon.errors import GordonError
 from gordon.flash import device as flash_device
 from gordon.options import several
 from gordon.presets import Device
+from gordon.reports.block import CheckReport, ExportReport, RepairReport, Wear
 
 __all__ = ["check", "create", "export", "repair", "serve", "stat", "wear"]
 
@@ -234,39 +235,41 @@ def stat(socket: str | None = None, url: str | None = None) -> Json:
     return found
 
 
-def check(image: str) -> Json:
+def check(image: str) -> CheckReport:
     """Checks an image that is not being served; returns `clean`, `errors` and counts.
 
     The image is not changed. Damage is a result, not an error. Raises GordonError if the image is
     in use or cannot be read.
     """
-    report: Json = json.loads(_core.block_check(image))
+    report: CheckReport = json.loads(_core.block_check(image))
     return report
 
 
-def repair(image: str) -> Json:
+def repair(image: str) -> RepairReport:
     """Makes a damaged image servable again and accepts the loss of data.
 
     Returns `unproven_ranges`, bytes whose newest version found may not be the last one written;
     `zeroed_ranges`, bytes that could not be read and are now zeros; and `before` and `after`, the
     reports of `check`. Raises GordonError.
     """
-    repaired: Json = json.loads(_core.block_repair(image))
+    repaired: RepairReport = json.loads(_core.block_repair(image))
     return repaired
 
 
-def export(image: str, out: str, progress: Callable[[int, int], None] | None = None) -> Json:
+def export(
+    image: str, out: str, progress: Callable[[int, int], None] | None = None
+) -> ExportReport:
     """Copies the readable data of an image, damaged or not, to the raw file `out`.
 
     The file `out`.map lists the missing ranges in the format of GNU ddrescue. Returns `bytes`,
     `bad_bytes`, `bad_ranges` and `map`. `progress` is called with (done, total). Raises
     GordonError.
     """
-    exported: Json = json.loads(_core.block_export(image, out, progress))
+    exported: ExportReport = json.loads(_core.block_export(image, out, progress))
     return exported
 
 
-def wear(image: str) -> Json:
+def wear(image: str) -> Wear:
     """The number of erases of each block, and the remaining endurance. Raises GordonError."""
-    report: Json = json.loads(_core.block_wear(image))
+    report: Wear = json.loads(_core.block_wear(image))
     return report

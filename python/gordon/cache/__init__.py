@@ -21,10 +21,21 @@ from typing import Any
 from gordon import _core
 from gordon.cache import flashcache, serving
 from gordon.cache.columns import tables, to_parquet
+from gordon.cache.results import (
+    ByLatency,
+    OneLevelSweep,
+    Paged,
+    Replay,
+    Sweep,
+    TwoLevelSweep,
+    has_one_level,
+    has_two_levels,
+)
 from gordon.cache.warmup import warm_up
 from gordon.options import Path, Progress, dealt
 from gordon.options.caches import SecondLevel
 from gordon.options.loads import TraceLoad
+from gordon.reports.cache import CacheReport, CurveReport
 from gordon.sizes import doubling
 
 __all__ = ["html", "latency", "mrc", "policies", "replay", "sweep", "tables", "to_parquet"]
@@ -40,7 +51,7 @@ def replay(
     warmup: str | None = None,
     progress: Progress | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> Replay:
     """Replays a trace through a cache and returns its report: counts of hits and misses, ratios.
 
     `dram` is the size of the cache in bytes (`16MiB`). `policy` is one of `policies()`, or
@@ -70,7 +81,7 @@ def replay(
         "flash": flash,
         "objects": objects,
     }
-    report: dict[str, Any] = json.loads(_core.cache_run(json.dumps(config), progress))
+    report: CacheReport = json.loads(_core.cache_run(json.dumps(config), progress))
     return report
 
 
@@ -85,7 +96,7 @@ def sweep(
     warmup: str | None = None,
     progress: Progress | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> Sweep:
     """Replays a trace through caches of each policy and size, in one reading of the trace.
 
     Returns `points`, a list of reports as those of `replay`, ordered by policy, then by size, then
@@ -116,7 +127,8 @@ def sweep(
         ]
         common = load.config(trace) | {"objects": objects} | start
         points = flashcache.sweep(common, two, each, progress)
-        return {"points": serving.served(points, cores) if cores else points}
+        two_levels: TwoLevelSweep = {"points": serving.served(points, cores) if cores else points}
+        return two_levels
     (load,) = dealt(options, TraceLoad)
     common = load.config(trace) | {"objects": objects} | start
     configs = [
@@ -124,7 +136,10 @@ def sweep(
         for name in dict.fromkeys(names)
         for size in sizes
     ]
-    return {"points": json.loads(_core.cache_sweep(json.dumps(configs), progress))}
+    one_level: OneLevelSweep = {
+        "points": json.loads(_core.cache_sweep(json.dumps(configs), progress))
+    }
+    return one_level
 
 
 def latency(
@@ -136,7 +151,7 @@ def latency(
     objects: bool = False,
     progress: Progress | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> ByLatency:
     """Computes the bandwidth of web servers by the access latency of a second page cache.
 
     This is Figure 3 of the FlashCache paper (Kgil and Mudge, CASES 2006). The trace is replayed
@@ -154,7 +169,7 @@ def latency(
     return serving.by_latency(replayed, cores, latencies)
 
 
-def html(report: dict[str, Any]) -> str:
+def html(report: Paged) -> str:
     """Renders a report of `sweep`, `mrc` or `gordon.cache.tiered.replay` as one HTML file."""
     from gordon.cache import curve_page, flashcache_page, page, tiered_page
 
@@ -162,8 +177,10 @@ def html(report: dict[str, Any]) -> str:
         return curve_page.render(report)
     if "layout" in report:
         return tiered_page.render(report)
-    two = "levels" in report["points"][0]
-    return flashcache_page.render(report) if two else page.render(report)
+    if has_two_levels(report):
+        return flashcache_page.render(report)
+    assert has_one_level(report)
+    return page.render(report)
 
 
 def mrc(
@@ -175,7 +192,7 @@ def mrc(
     objects: bool = False,
     progress: Progress | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> CurveReport:
     """Computes the miss-ratio curve of LRU: the misses at many sizes, from one reading.
 
     `dram` has the sizes, as for `sweep`; by default they range from a thousandth of the bytes to
@@ -194,7 +211,7 @@ def mrc(
         "sample": sample,
         "keep": keep,
     }
-    report: dict[str, Any] = json.loads(_core.cache_curve(json.dumps(config), progress))
+    report: CurveReport = json.loads(_core.cache_curve(json.dumps(config), progress))
     return report
 
 

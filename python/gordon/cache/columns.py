@@ -11,10 +11,12 @@ curve is the table `curve`, with a row for each size.
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
 from gordon import _core
+from gordon.cache.results import Tabled
 
 __all__ = ["tables", "to_parquet"]
 
@@ -29,14 +31,16 @@ Row = dict[str, Any]
 Table = dict[str, list[Any]]
 
 
-def tables(report: dict[str, Any]) -> dict[str, Table]:
+def tables(report: Tabled) -> dict[str, Table]:
     """Returns the tables of a report of `replay`, `sweep`, `mrc` or
     `gordon.cache.tiered.replay`."""
-    if "sampled_requests" in report:
-        key = {name: report[name] for name in ("policy", "unit", "exact", "sample")}
-        return {"curve": _columns([key | point | _of(report) for point in report["points"]])}
+    values: Mapping[str, Any] = report
+    if "sampled_requests" in values:
+        key = {name: values[name] for name in ("policy", "unit", "exact", "sample")}
+        return {"curve": _columns([key | point | _of(values) for point in values["points"]])}
     found: dict[str, list[Row]] = {"caches": []}
-    for point in report.get("points", [report]):
+    points: Sequence[Mapping[str, Any]] = values.get("points", [values])
+    for point in points:
         key = {name: point[name] for name in CACHE if name in point}
         row: Row = {}
         lists: dict[str, list[Row]] = {}
@@ -47,20 +51,20 @@ def tables(report: dict[str, Any]) -> dict[str, Table]:
     return {name: _columns(rows) for name, rows in found.items() if rows}
 
 
-def to_parquet(report: dict[str, Any], folder: str | PathLike[str]) -> None:
+def to_parquet(report: Tabled, folder: str | PathLike[str]) -> None:
     """Writes each table of a report to the folder, as NAME.parquet."""
     listed = [[name, list(table.items())] for name, table in tables(report).items()]
     _core.tables_write(json.dumps(listed), fspath(folder))
 
 
-def _of(report: dict[str, Any]) -> Row:
+def _of(report: Mapping[str, Any]) -> Row:
     """Returns the columns that name the version of the program and the trace."""
     provenance = report["provenance"]
     path, crc32 = provenance["config"]["trace"]["path"], provenance["trace"]["crc32"]
     return dict(zip(FROM, (provenance["version"], path, crc32), strict=True))
 
 
-def _flatten(value: dict[str, Any], before: str, row: Row, lists: dict[str, list[Row]]) -> None:
+def _flatten(value: Mapping[str, Any], before: str, row: Row, lists: dict[str, list[Row]]) -> None:
     """Adds the numbers and texts of a report to `row`, and its lists to `lists`."""
     for key, inner in value.items():
         name = before + key

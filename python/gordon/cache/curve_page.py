@@ -3,15 +3,14 @@
 The table is plain HTML. The same result gives the same bytes.
 """
 
-from typing import Any
-
 from gordon.cache.entries import CURVE
 from gordon.cache.page import CURVES, rendered
 from gordon.human import binary, figures, short
 from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.reports.cache import CurvePoint, CurveReport
 
 
-def render(report: dict[str, Any]) -> str:
+def render(report: CurveReport) -> str:
     """The report's HTML."""
     return rendered(
         "curve",
@@ -24,7 +23,7 @@ def render(report: dict[str, Any]) -> str:
     )
 
 
-def _facts(report: dict[str, Any]) -> dict[str, str]:
+def _facts(report: CurveReport) -> dict[str, str]:
     """How the curve was computed."""
     if report["sampled_requests"] < report["requests"]:
         how = f"a sample, at the end {figures(report['sample'])} of all objects"
@@ -41,7 +40,7 @@ def _facts(report: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _curve(points: list[dict[str, Any]]) -> Spec:
+def _curve(points: list[CurvePoint]) -> Spec:
     """Both ratios over the sizes; those that are powers of two are named below."""
     sizes = [point["dram_bytes"] for point in points]
     data = [

@@ -1,11 +1,11 @@
 """What the screens and the pages of caches list."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from gordon.cache.results import TwoLevelPoint
 from gordon.report.entries import NUMBER, Entry, Unit, Value, of, with_prefix
 from gordon.report.numbers import sig
-
-Point = dict[str, Any]
 
 _RATIO = Unit("{:.4f}".format, sig)
 _FOUR_DIGITS = Unit("{:.4f}".format, "{:.4f}".format)
@@ -13,7 +13,7 @@ _COUNT = Unit("{:,.0f}".format, sig)
 _BYTES = with_prefix("B")
 
 #: A point of a miss-ratio curve.
-CURVE = (
+CURVE: tuple[Entry[Any], ...] = (
     Entry("misses", "misses", of("misses"), _COUNT),
     Entry(
         "miss_ratio",
@@ -25,7 +25,7 @@ CURVE = (
     Entry("byte_miss_ratio", "of bytes", of("byte_miss_ratio"), _FOUR_DIGITS),
 )
 #: A level of a cache of small objects.
-LEVEL = (
+LEVEL: tuple[Entry[Any], ...] = (
     Entry("hits", "hits", of("hits"), _COUNT),
     Entry("hit_bytes", "bytes hit", of("hit_bytes"), _BYTES),
     Entry("objects", "objects at the end", of("resident_objects"), _COUNT, short="objects"),
@@ -33,7 +33,7 @@ LEVEL = (
 )
 
 
-def served(points: list[Point]) -> list[Entry[Any]]:
+def served(points: Sequence[TwoLevelPoint]) -> list[Entry[TwoLevelPoint]]:
     """Of a point of a sweep of two levels: misses, times and bandwidths."""
     servers = points[0].get("servers", [])
     return [
@@ -49,7 +49,7 @@ def served(points: list[Point]) -> list[Entry[Any]]:
     ]
 
 
-def spent(points: list[Point]) -> list[Entry[Any]]:
+def spent(points: Sequence[TwoLevelPoint]) -> list[Entry[TwoLevelPoint]]:
     """Of such a point: area, cost and wear."""
     worn = [point["wear"] for point in points if point["wear"]]
     lives = worn[0]["lifetimes"] if worn else []

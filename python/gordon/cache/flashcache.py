@@ -7,22 +7,34 @@ describes the model.
 import json
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal
 
 from gordon import _core, parts, presets, settings
+from gordon.cache.results import TwoLevelPoint
 from gordon.disk import device as disk
 from gordon.errors import GordonError
 from gordon.options import Device, Progress, several
 from gordon.options.caches import FlashCacheOptions
+from gordon.reports.cache import FlashCacheReport
 
 __all__ = ["DEFAULT", "KIND", "NAME", "POWER", "FlashCacheOptions", "load", "names", "run", "sweep"]
 
 NAME = KIND = "flashcache"
 DEFAULT = FlashCacheOptions.preset
+PowerPart = Literal[
+    "dram_read_w",
+    "dram_write_w",
+    "dram_idle_w",
+    "flash_read_w",
+    "flash_program_w",
+    "flash_erase_w",
+    "flash_idle_w",
+    "controller_w",
+]
 #: Backends that a design describes.
 BACKENDS = ("disk", "origin")
 #: Parts of the power in a report, and their labels.
-POWER = {
+POWER: dict[PowerPart, str] = {
     "dram_read_w": "DRAM read",
     "dram_write_w": "DRAM write",
     "dram_idle_w": "DRAM idle",
@@ -55,10 +67,10 @@ def load(design: Device) -> dict[str, Any]:
 
 def run(
     config: dict[str, Any], options: FlashCacheOptions, flash: str, progress: Progress | None
-) -> dict[str, Any]:
+) -> FlashCacheReport:
     """Replays the trace of `config` through its DRAM and `flash` bytes of flash."""
     config = _designed(config, options) | {"flash": flash}
-    report: dict[str, Any] = json.loads(_core.flashcache_run(json.dumps(config), progress))
+    report: FlashCacheReport = json.loads(_core.flashcache_run(json.dumps(config), progress))
     return report
 
 
@@ -67,12 +79,12 @@ def sweep(
     options: FlashCacheOptions,
     sizes: Sequence[dict[str, str]],
     progress: Progress | None,
-) -> list[dict[str, Any]]:
+) -> list[TwoLevelPoint]:
     """Replays the trace through several caches in one reading. Each of `sizes` replaces keys of
     `config`."""
     config = _designed(config, options)
     configs = json.dumps([config | own for own in sizes])
-    reports: list[dict[str, Any]] = json.loads(_core.flashcache_sweep(configs, progress))
+    reports: list[TwoLevelPoint] = json.loads(_core.flashcache_sweep(configs, progress))
     return reports
 
 

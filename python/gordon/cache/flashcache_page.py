@@ -4,22 +4,26 @@ figures of the FlashCache paper (Kgil and Mudge, CASES 2006) for these caches.
 The tables are plain HTML. The same result gives the same bytes.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 from gordon.cache.entries import megabits, served, spent, years
-from gordon.cache.flashcache import POWER
+from gordon.cache.flashcache import POWER, PowerPart
 from gordon.cache.page import DASHES, rendered
+from gordon.cache.results import TwoLevelPoint as Point
+from gordon.cache.results import TwoLevelSweep
 from gordon.human import binary
 from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.reports.cache import WearReport
 
-Point = dict[str, Any]
+Size = Literal["dram_bytes", "flash_bytes"]
+Mode = Literal["power_active", "power_down"]
 
 #: Colours of parts.
 PARTS = (*TONES, "--overhead", "--soft")
 
 
-def render(swept: dict[str, Any]) -> str:
+def render(swept: TwoLevelSweep) -> str:
     """The report's HTML."""
     points = swept["points"]
     return rendered(
@@ -35,7 +39,7 @@ def render(swept: dict[str, Any]) -> str:
     )
 
 
-def figures(points: list[Point]) -> dict[str, Spec]:
+def figures(points: Sequence[Point]) -> dict[str, Spec]:
     """Figures by name, each with a title in its layout."""
     drawn = {}
     for at, server in enumerate(points[0].get("servers", [])):
@@ -60,12 +64,16 @@ def figures(points: list[Point]) -> dict[str, Spec]:
             "flash": lambda point: point["area"]["flash_cm2"],
         },
     )
-    for key, how in (("power_active", "DRAM ready"), ("power_down", "DRAM powered down when idle")):
+    modes: list[tuple[Mode, str]] = [
+        ("power_active", "DRAM ready"),
+        ("power_down", "DRAM powered down when idle"),
+    ]
+    for key, how in modes:
         parts = {title: _milliwatts(key, part) for part, title in POWER.items()}
         drawn[key] = _bars(points, f"Memory power, {how}", "mW", parts)
     worn = [point for point in points if point["wear"] and point["wear"]["evictions"]]
     if worn:
-        endurance = worn[0]["wear"]["lifetimes"][-1]["endurance"]
+        endurance = _wear(worn[0])["lifetimes"][-1]["endurance"]
         drawn["lifetime"] = _lines(
             worn,
             f"Lifetime at {endurance:,} erases",
@@ -80,23 +88,34 @@ def figures(points: list[Point]) -> dict[str, Spec]:
             "evictions",
             "flash_bytes",
             "dram_bytes",
-            lambda point: point["wear"]["standard_deviation"],
+            lambda point: _wear(point)["standard_deviation"],
         )
     return drawn
 
 
-def _milliwatts(key: str, part: str) -> Callable[[Point], float]:
+def _wear(point: Point) -> WearReport:
+    """The wear of the flash, which is there."""
+    assert point["wear"] is not None
+    return point["wear"]
+
+
+def _milliwatts(key: Mode, part: PowerPart) -> Callable[[Point], float]:
     return lambda point: float(point[key][part] * 1e3)
 
 
-def _name(point: Point, points: list[Point]) -> str:
+def _name(point: Point, points: Sequence[Point]) -> str:
     sizes = f"{binary(point['dram_bytes'])} + {binary(point['flash_bytes'])}"
     several = len({one["dram_policy"] for one in points}) > 1
     return f"{point['dram_policy']}, {sizes}" if several else sizes
 
 
 def _lines(
-    points: list[Point], title: str, unit: str, along: str, by: str, value: Callable[[Point], Any]
+    points: Sequence[Point],
+    title: str,
+    unit: str,
+    along: Size,
+    by: Size,
+    value: Callable[[Point], Any],
 ) -> Spec:
     """A line for each policy of DRAM and each size `by`, over the sizes `along`."""
     data = []
@@ -129,7 +148,7 @@ def _lines(
 
 
 def _bars(
-    points: list[Point], title: str, unit: str, parts: dict[str, Callable[[Point], float]]
+    points: Sequence[Point], title: str, unit: str, parts: dict[str, Callable[[Point], float]]
 ) -> Spec:
     """A bar for each point, of its parts: those of the same DRAM side by side."""
     names = [_name(point, points).split(" + ") for point in points]

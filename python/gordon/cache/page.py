@@ -4,15 +4,20 @@ The tables are plain HTML; a script draws the curves from data in the file. The 
 the same bytes.
 """
 
+from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
+from gordon.cache.results import OneLevelSweep, Paged
 from gordon.human import binary
 from gordon.report import page
 from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.reports.cache import CacheReport, CurveReport, FlashCacheReport, TieredReport
 
+Curve = Literal["miss_ratio", "byte_miss_ratio"]
+Report = CacheReport | CurveReport | FlashCacheReport | TieredReport
 #: Curves, in this order: key and title.
-CURVES = {
+CURVES: dict[Curve, str] = {
     "miss_ratio": "Miss ratio of requests",
     "byte_miss_ratio": "Miss ratio of bytes",
 }
@@ -20,7 +25,7 @@ CURVES = {
 DASHES = ("solid", "dash", "dot")
 
 
-def render(swept: dict[str, Any]) -> str:
+def render(swept: OneLevelSweep) -> str:
     """The report's HTML."""
     points = swept["points"]
     return rendered(
@@ -41,9 +46,9 @@ def render(swept: dict[str, Any]) -> str:
 
 def rendered(
     name: str,
-    report: dict[str, Any],
+    report: Paged,
     drawn: dict[str, Spec],
-    first: dict[str, Any],
+    first: Report,
     warnings: list[tuple[str, str]],
     **values: Any,
 ) -> str:
@@ -51,7 +56,7 @@ def rendered(
     warning is a pair of the cache's name and the text."""
     return page.render(
         name,
-        {"figures": drawn} | report,
+        {"figures": drawn, **report},
         script="runs",
         filters={"binary": binary},
         first=first,
@@ -63,12 +68,12 @@ def rendered(
     )
 
 
-def _policies(points: list[dict[str, Any]]) -> dict[str, str]:
+def _policies(points: Sequence[CacheReport]) -> dict[str, str]:
     """The policies in the order requested, each with what its implementation follows."""
     return {point["policy"]: point["provenance"]["follows"] for point in points}
 
 
-def _curve(points: list[dict[str, Any]], key: str, title: str) -> Spec:
+def _curve(points: Sequence[CacheReport], key: Curve, title: str) -> Spec:
     data = []
     for number, policy in enumerate(_policies(points)):
         line = [point for point in points if point["policy"] == policy]
@@ -92,7 +97,7 @@ def _curve(points: list[dict[str, Any]], key: str, title: str) -> Spec:
     return {"data": data, "layout": made | {"showlegend": True}}
 
 
-def settings(point: dict[str, Any]) -> dict[str, Any]:
+def settings(point: Report) -> dict[str, Any]:
     """The options of a run, and counts of rows left out of the trace."""
     options = point["provenance"]["config"]["trace"]
     found = {f"trace.{key}": value for key, value in options.items() if value not in (None, False)}

@@ -14,9 +14,9 @@ describes the parts of the paper's simulation that the model keeps and drops.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gordon.cache.network import Station, solve
+from gordon.cache.results import ServedLoad
 
 __all__ = [
     "DISK",
@@ -107,7 +107,7 @@ class Found:
 
 def serve(
     server: Server, found: Found, second: Level | None = FLASH, disk: Level = DISK
-) -> dict[str, Any]:
+) -> ServedLoad:
     """Computes the bandwidth of a server, and the utilization of its stations.
 
     Without `second`, the disk serves all misses of DRAM, and the flash ratios of `found` are

@@ -11,15 +11,17 @@ from math import log
 from typing import Any
 
 from gordon import _core
+from gordon.cache.results import ByLatency, LatencyPoint, ServerOfPoint, TwoLevelPoint
 from gordon.cache.server import Found, Level, Server, fitted, loss, serve, slow_memory
 from gordon.errors import GordonError
+from gordon.reports.cache import FlashCacheReport
 
 __all__ = ["by_latency", "served"]
 
 PAPER_DRAM = 128 << 20
 
 
-def served(points: list[dict[str, Any]], cores: Sequence[int]) -> list[dict[str, Any]]:
+def served(points: Sequence[TwoLevelPoint], cores: Sequence[int]) -> list[TwoLevelPoint]:
     """Returns the points, each with `servers`: the bandwidth of a server for each of `cores`.
 
     Points are two-level replays (`gordon.cache.flashcache`) of one load. The server serves the
@@ -28,27 +30,31 @@ def served(points: list[dict[str, Any]], cores: Sequence[int]) -> list[dict[str,
     _check(points[0], cores)
     near = min(points, key=lambda point: abs(log(point["dram_bytes"] / PAPER_DRAM)))
     fit = _fitted(_found(near))
-    return [point | {"servers": [_server(point, fit, many) for many in cores]} for point in points]
+    return [{**point, "servers": [_server(point, fit, many) for many in cores]} for point in points]
 
 
 def by_latency(
-    point: dict[str, Any], cores: Sequence[int], latencies: Sequence[str]
-) -> dict[str, Any]:
+    point: FlashCacheReport, cores: Sequence[int], latencies: Sequence[str]
+) -> ByLatency:
     """Computes servers with the DRAM of a point and a second level of each latency, which serves
     all misses of DRAM."""
     _check(point, cores)
     found = replace(_found(point), flash_misses=0.0, flash_byte_misses=0.0)
     fit = _fitted(found)
-    points = []
+    points: list[LatencyPoint] = []
     for text in latencies:
         seconds = _core.parse_ns(text) / 1e9
         for many in cores:
             server = replace(fit, cores=many)
             served = serve(server, found, slow_memory(seconds))
             points.append(
-                {"latency_us": seconds * 1e6, "cores": many}
-                | {key: served[key] for key in ("bandwidth_bit_s", "requests_per_s")}
-                | {"loss": loss(server, found, seconds)}
+                {
+                    "latency_us": seconds * 1e6,
+                    "cores": many,
+                    "bandwidth_bit_s": served["bandwidth_bit_s"],
+                    "requests_per_s": served["requests_per_s"],
+                    "loss": loss(server, found, seconds),
+                }
             )
     return {
         "kind": point["kind"],
@@ -63,7 +69,7 @@ def by_latency(
     }
 
 
-def _check(point: dict[str, Any], cores: Sequence[int]) -> None:
+def _check(point: FlashCacheReport, cores: Sequence[int]) -> None:
     if not cores or min(cores) < 1:
         raise GordonError("--cores: a server has one core or more", "--cores 4,8,12")
     if not point["requests"]:
@@ -79,13 +85,13 @@ def _fitted(found: Found) -> Server:
         ) from None
 
 
-def _server(point: dict[str, Any], fit: Server, cores: int) -> dict[str, Any]:
+def _server(point: FlashCacheReport, fit: Server, cores: int) -> ServerOfPoint:
     second, below = _levels(point)
     served = serve(replace(fit, cores=cores), _found(point), second, below)
-    return {"cores": cores, "cycles_per_request": fit.cycles_per_request} | served
+    return {"cores": cores, "cycles_per_request": fit.cycles_per_request, **served}
 
 
-def _found(point: dict[str, Any]) -> Found:
+def _found(point: FlashCacheReport) -> Found:
     whole, dram = point["whole"], point["levels"]["dram"]
     requests, missing = whole["requests"], whole["dram_misses"]
     missing_bytes = point["bytes"] - dram["bytes"]
@@ -98,7 +104,7 @@ def _found(point: dict[str, Any]) -> Found:
     )
 
 
-def _levels(point: dict[str, Any]) -> tuple[Level | None, Level]:
+def _levels(point: FlashCacheReport) -> tuple[Level | None, Level]:
     """Returns the flash, if any, and the backend, with the times of the point's design.
 
     An access is everything that a request reads from a level: its file, or the pages of its file
@@ -135,7 +141,7 @@ def _levels(point: dict[str, Any]) -> tuple[Level | None, Level]:
         return None, below
     # A page of the flash at a time. Requests that also need the backend read flash, too, and wait
     # for the backend: their flash reads are spread over the requests that flash serves alone.
-    found = [point["levels"][level] for level in ("buffer", "flash")]
+    found = [point["levels"]["buffer"], point["levels"]["flash"]]
     served = whole["dram_misses"] - whole["misses"]
     pages = sum(level["bytes"] for level in found) / _core.parse_bytes(number("flash", "page"))
     latency = seconds("flash", "read") * max(1.0, pages / served if served else 0.0)

@@ -16,6 +16,7 @@ from gordon.errors import GordonError
 from gordon.options import Path, Progress, dealt
 from gordon.options.caches import LAYOUTS, TieredOptions
 from gordon.options.loads import TraceLoad
+from gordon.reports.cache import TieredReport
 
 __all__ = ["LAYOUTS", "replay"]
 
@@ -43,7 +44,7 @@ def replay(
     objects: bool = False,
     progress: Progress | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> TieredReport:
     """Replays a trace through a cache of `dram` and `flash` bytes (`3MiB`, `61MiB`).
 
     Returns a report with hits, misses and the bytes written to flash. `layout` is one of `LAYOUTS`.
@@ -71,5 +72,5 @@ def replay(
         },
         "seed": settings.seed,
     }
-    report: dict[str, Any] = json.loads(_core.tiered_run(json.dumps(config), progress))
+    report: TieredReport = json.loads(_core.tiered_run(json.dumps(config), progress))
     return report

@@ -3,17 +3,16 @@
 The tables are plain HTML. The same result gives the same bytes.
 """
 
-from typing import Any
-
 from gordon.cache.entries import LEVEL
 from gordon.cache.page import rendered
 from gordon.human import binary, figures, percent, short
 from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.reports.cache import TieredReport
 
 LEVELS = {"dram": "hit in DRAM", "flash": "hit in flash"}
 
 
-def render(report: dict[str, Any]) -> str:
+def render(report: TieredReport) -> str:
     """The report's HTML."""
     return rendered(
         "tiered",
@@ -26,7 +25,7 @@ def render(report: dict[str, Any]) -> str:
     )
 
 
-def _found(report: dict[str, Any]) -> Spec:
+def _found(report: TieredReport) -> Spec:
     """Requests and bytes by where they were found."""
     parts = [
         (LEVELS[level["level"]], level["hits"], level["hit_bytes"]) for level in report["levels"]
@@ -47,7 +46,7 @@ def _found(report: dict[str, Any]) -> Spec:
     return {"data": data, "layout": made | {"barmode": "stack", "showlegend": True}}
 
 
-def _written(report: dict[str, Any]) -> Spec:
+def _written(report: TieredReport) -> Spec:
     """From what left DRAM to what the flash programmed."""
     device = report["device_write_amplification"]
     parts = {
@@ -69,11 +68,11 @@ def _written(report: dict[str, Any]) -> Spec:
     return {"data": data, "layout": layout("Bytes written to flash", axis("", type="category"), y)}
 
 
-def _facts(report: dict[str, Any]) -> dict[str, str]:
+def _facts(report: TieredReport) -> dict[str, str]:
     """Figures that are counted once."""
 
-    def ratio(key: str) -> str:
-        return "–" if report[key] is None else figures(report[key])
+    def ratio(value: float | None) -> str:
+        return "–" if value is None else figures(value)
 
     years = report["lifetime_years"]
     return {
@@ -81,11 +80,11 @@ def _facts(report: dict[str, Any]) -> dict[str, str]:
         "DRAM": binary(report["dram_bytes"]),
         "DRAM for the index of flash": short(report["index_bytes"], "B"),
         "Flash available to the cache": binary(report["flash_bytes"]),
-        "Miss ratio of requests": ratio("miss_ratio"),
-        "Miss ratio of bytes": ratio("byte_miss_ratio"),
-        "Write amplification": ratio("write_amplification"),
-        "Write amplification of the cache": ratio("application_write_amplification"),
-        "Write amplification of the flash": ratio("device_write_amplification"),
+        "Miss ratio of requests": ratio(report["miss_ratio"]),
+        "Miss ratio of bytes": ratio(report["byte_miss_ratio"]),
+        "Write amplification": ratio(report["write_amplification"]),
+        "Write amplification of the cache": ratio(report["application_write_amplification"]),
+        "Write amplification of the flash": ratio(report["device_write_amplification"]),
         "Rated endurance used": percent(report["endurance_used"]),
         "Lifetime with full flash": "–" if years is None else f"{figures(years)} years",
         "Erases": f"{report['erases']:,}",

@@ -12,6 +12,7 @@ from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
 from gordon.errors import GordonError
 from gordon.human import binary, duration, figures, lifetime, percent, short
+from gordon.reports.block import CheckReport, ExportReport, RangeOfUint64, RepairReport, Wear
 
 Json = dict[str, Any]
 
@@ -237,7 +238,7 @@ def follow(look: Callable[[], Json], interval: float, json_path: str | None) -> 
         before, at = now, then
 
 
-def checked(console: Output, image: str, report: Json) -> None:
+def checked(console: Output, image: str, report: CheckReport) -> None:
     order = "closed cleanly" if report["closed_in_order"] else "not closed cleanly"
     console.text(
         f"{image}: {order}; {report['blocks']:,} super-blocks: {report['closed_blocks']:,} closed, "
@@ -267,14 +268,14 @@ def checked(console: Output, image: str, report: Json) -> None:
         )
 
 
-def repaired(console: Output, image: str, made: Json) -> None:
+def repaired(console: Output, image: str, made: RepairReport) -> None:
     found = made["before"]
     console.text(f"{image}: repaired; {found['error_count']:,} errors before")
     _ranges(console, "may be older than the last write", made["unproven_ranges"])
     _ranges(console, "could not be read and are now zeros", made["zeroed_ranges"])
 
 
-def exported(console: Output, out: str, made: Json) -> None:
+def exported(console: Output, out: str, made: ExportReport) -> None:
     missing = (
         f"{made['map']} lists the missing ranges" if made["bad_ranges"] else "no missing ranges"
     )
@@ -282,7 +283,7 @@ def exported(console: Output, out: str, made: Json) -> None:
     _ranges(console, "are missing", made["bad_ranges"])
 
 
-def _ranges(console: Output, what: str, ranges: list[Json]) -> None:
+def _ranges(console: Output, what: str, ranges: list[RangeOfUint64]) -> None:
     if not ranges:
         return
     size = sum(part["end"] - part["start"] for part in ranges)
@@ -293,7 +294,7 @@ def _ranges(console: Output, what: str, ranges: list[Json]) -> None:
         console.text(f"  and {len(ranges) - 20:,} more ranges")
 
 
-def worn(console: Output, image: str, report: Json) -> None:
+def worn(console: Output, image: str, report: Wear) -> None:
     console.text(
         f"{image}: {report['erases']:,} erases of {len(report['blocks']):,} super-blocks; good "
         f"blocks {report['least']} to {report['most']}; {report['factory_bad']} factory bad "
@@ -316,7 +317,7 @@ def worn(console: Output, image: str, report: Json) -> None:
         )
 
 
-def plot_wear(path: str, image: str, report: Json) -> None:
+def plot_wear(path: str, image: str, report: Wear) -> None:
     """Erases by block, and how they are distributed."""
 
     blocks = report["blocks"]

@@ -1,6 +1,6 @@
 """`gordon cache replay`, `policies`, `presets`, `show`; others have files of their own."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
 from gordon.options import command, only_given
 from gordon.options.caches import Cache, DramPolicy, FlashCacheDesign, Warmup
+
+if TYPE_CHECKING:
+    from gordon.cli.terminal import Output
 
 
 @click.group(cls=options.InOrder)
@@ -46,9 +49,15 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
     output.check(json_path, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
         result = cache.replay(trace, progress=progress.tick, **_given(given))
-    show = flashcache_view.show if "levels" in result else cache_view.show
     announce_pipe(trace, given, result["input"])
-    finish(result, show, json_path=json_path, parquet=parquet)
+
+    def screen(console: "Output") -> None:
+        if "levels" in result:
+            flashcache_view.show(console, result)
+        else:
+            cache_view.show(console, result)
+
+    finish(result, screen, json_path=json_path, parquet=parquet)
 
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:

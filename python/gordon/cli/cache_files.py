@@ -1,27 +1,30 @@
 """Files and screen of the commands for caches."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from gordon.cli.terminal import Output
 from gordon.options import command
 from gordon.options.outputs import CacheTables
 
+if TYPE_CHECKING:
+    from gordon.cache.results import Tabled
+
 parquet_out = command.of(CacheTables)
 
 
 def finish(
-    result: dict[str, Any],
-    show: Callable[[Output, dict[str, Any]], None],
+    result: "Tabled",
+    show: Callable[[Output], None],
     *,
     json_path: str | None,
     parquet: str | None,
-    report: str | None = None,
+    pages: Sequence[tuple[str | None, Callable[[], str]]] = (),
 ) -> None:
-    """Writes what is wanted; shows the rest where stdout is not taken."""
+    """Writes what is wanted, of which `pages` are reports; shows the rest where stdout is not
+    taken."""
     from gordon import cache
     from gordon.cli import output
 
-    files = [(json_path, result), (report, lambda: cache.html(result))]
     tables = [(parquet, lambda path: cache.to_parquet(result, path))]
-    output.finish(lambda console: show(console, result), files, tables)
+    output.finish(show, [(json_path, result), *pages], tables)

@@ -1,6 +1,6 @@
 """`gordon cache latency`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -8,6 +8,10 @@ from gordon.cli import options
 from gordon.cli.cache_trace import of_trace
 from gordon.options import command, only_given
 from gordon.options.caches import SecondLevel
+
+if TYPE_CHECKING:
+    from gordon.cache.results import ByLatency
+    from gordon.cli.terminal import Output
 
 
 @click.command()
@@ -24,16 +28,15 @@ def latency(trace: str, json_path: str | None, **given: Any) -> None:
     """
     from gordon import cache
     from gordon.cli import output
-    from gordon.cli.cache_files import finish
     from gordon.cli.progress import Progress
 
     output.check(json_path, used=[trace])
     with Progress("replaying") as progress:
         result = cache.latency(trace, progress=progress.tick, **only_given(given))
-    finish(result, _show, json_path=json_path, parquet=None)
+    output.finish(lambda console: _show(console, result), [(json_path, result)])
 
 
-def _show(console: Any, report: dict[str, Any]) -> None:
+def _show(console: "Output", report: "ByLatency") -> None:
     from gordon.cli.terminal import Column
     from gordon.human import binary, figures
 

@@ -34,10 +34,15 @@ def sweep(
     output.check(json_path, report=report, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
         result = cache.sweep(trace, progress=progress.tick, **_given(given))
-    two = "levels" in result["points"][0]
-    show = cache_view.show_two_levels if two else cache_view.show_sweep
     announce_pipe(trace, given, result["points"][0]["input"])
-    finish(result, show, json_path=json_path, parquet=parquet, report=report)
+    pages = [(report, lambda: cache.html(result))]
+    finish(
+        result,
+        lambda console: cache_view.show_swept(console, result),
+        json_path=json_path,
+        parquet=parquet,
+        pages=pages,
+    )
 
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:
@@ -79,4 +84,10 @@ def mrc(
     with reading(trace, given, objects=True), Progress("reading") as progress:
         result = cache.mrc(trace, progress=progress.tick, **only_given(given))
     announce_pipe(trace, given, result["input"])
-    finish(result, cache_view.show_curve, json_path=json_path, parquet=parquet, report=report)
+    finish(
+        result,
+        lambda console: cache_view.show_curve(console, result),
+        json_path=json_path,
+        parquet=parquet,
+        pages=[(report, lambda: cache.html(result))],
+    )

@@ -27,6 +27,7 @@ def tiered(
     Objects evicted from DRAM are offered to flash. Both write amplifications are counted: bytes
     that the cache writes per byte admitted, and bytes that the flash programs per byte written.
     """
+    from gordon import cache
     from gordon.cache import tiered
     from gordon.cli import output, tiered_view
     from gordon.cli.progress import Progress
@@ -35,4 +36,10 @@ def tiered(
     with reading(trace, given, objects=True), Progress("replaying") as progress:
         result = tiered.replay(trace, progress=progress.tick, **only_given(given))
     announce_pipe(trace, given, result["input"])
-    finish(result, tiered_view.show, json_path=json_path, parquet=parquet, report=report)
+    finish(
+        result,
+        lambda console: tiered_view.show(console, result),
+        json_path=json_path,
+        parquet=parquet,
+        pages=[(report, lambda: cache.html(result))],
+    )

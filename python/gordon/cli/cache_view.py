@@ -1,12 +1,25 @@
 """Results of replays through caches in the terminal."""
 
-from typing import Any
-
 from gordon.cache.entries import CURVE, served, spent, years
+from gordon.cache.results import (
+    OneLevelSweep,
+    Sweep,
+    TwoLevelPoint,
+    TwoLevelSweep,
+    has_one_level,
+    has_two_levels,
+)
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output, of_entries
 from gordon.human import binary, duration, figures, short
 from gordon.report.entries import NUMBER, Entry
+from gordon.reports.cache import (
+    CacheReport,
+    CurveReport,
+    FlashCacheReport,
+    TieredReport,
+    WarmUpReport,
+)
 
 UNITS = {
     "object": "requests for objects",
@@ -15,7 +28,9 @@ UNITS = {
 }
 
 
-def begin(console: Output, report: dict[str, Any], name: str, more: str) -> None:
+def begin(
+    console: Output, report: CacheReport | FlashCacheReport | TieredReport, name: str, more: str
+) -> None:
     """Prints warnings, the cache and its load, and the miss ratio if there were requests."""
     for warning in report["warnings"]:
         say(warning, kind="warning")
@@ -23,7 +38,7 @@ def begin(console: Output, report: dict[str, Any], name: str, more: str) -> None
         f"{name}: {report['requests']:,} {UNITS[report['unit']]}, "
         f"{short(report['bytes'], 'B')}; modelled"
     )
-    if report.get("warmup"):
+    if "warmup" in report and report["warmup"] is not None:
         warm_up(console, report["warmup"])
     trace = report["provenance"]["trace"]
     if trace["virtual_hosts"]:
@@ -38,7 +53,7 @@ def begin(console: Output, report: dict[str, Any], name: str, more: str) -> None
         )
 
 
-def warm_up(console: Output, left_out: dict[str, Any]) -> None:
+def warm_up(console: Output, left_out: WarmUpReport) -> None:
     """Requests that are not counted."""
     time = left_out["time_s"]
     span = "" if time is None else f", {duration(time)}"
@@ -48,7 +63,7 @@ def warm_up(console: Output, left_out: dict[str, Any]) -> None:
     )
 
 
-def show(console: Output, report: dict[str, Any]) -> None:
+def show(console: Output, report: CacheReport) -> None:
     """Miss ratios first, then counts of objects."""
     name = f"{report['policy']}, {binary(report['dram_bytes'])}"
     begin(console, report, name, f": {report['hits']:,} hits, {report['misses']:,} misses")
@@ -63,7 +78,15 @@ def show(console: Output, report: dict[str, Any]) -> None:
         console.text(f"metadata {short(report['index_bytes'], 'B')}{ghosts}: {each} B per object")
 
 
-def show_sweep(console: Output, report: dict[str, Any]) -> None:
+def show_swept(console: Output, report: Sweep) -> None:
+    """The points of a sweep."""
+    if has_two_levels(report):
+        show_two_levels(console, report)
+    if has_one_level(report):
+        show_sweep(console, report)
+
+
+def show_sweep(console: Output, report: OneLevelSweep) -> None:
     """Miss ratios, a row for each size and a column for each policy."""
     points = report["points"]
     first = points[0]
@@ -87,7 +110,7 @@ def show_sweep(console: Output, report: dict[str, Any]) -> None:
     console.table(columns)
 
 
-def show_two_levels(console: Output, report: dict[str, Any]) -> None:
+def show_two_levels(console: Output, report: TwoLevelSweep) -> None:
     """The points of a sweep of two levels: misses, power, area, lifetime, bandwidths."""
     points = report["points"]
     first = points[0]
@@ -115,13 +138,17 @@ def show_two_levels(console: Output, report: dict[str, Any]) -> None:
 
 
 #: What only the screen lists: power without DRAM at rest, and years at the greatest endurance.
-_POWER: Entry[Any] = Entry(
+_POWER: Entry[TwoLevelPoint] = Entry(
     "power", "mW", lambda point: point["power_down"]["total_w"] * 1e3, NUMBER
 )
-_YEARS = Entry("years", "years", years(-1), NUMBER)
+_YEARS: Entry[TwoLevelPoint] = Entry("years", "years", years(-1), NUMBER)
 
 
-def show_curve(console: Output, report: dict[str, Any]) -> None:
+def _figures(value: float | None) -> str:
+    return "–" if value is None else figures(value)
+
+
+def show_curve(console: Output, report: CurveReport) -> None:
     """Miss ratios by size."""
     for warning in report["warnings"]:
         say(warning, kind="warning")

@@ -1,10 +1,12 @@
 """The screens of runs on disks."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gordon.cli import run_view
 from gordon.cli.terminal import Output
+from gordon.disk.mechanism import mechanism
 from gordon.human import duration, figures, short
+from gordon.reports.devices import DiskRun
 
 if TYPE_CHECKING:
     from gordon.disk import Result
@@ -34,10 +36,10 @@ def compared(console: Output, comparison: "Comparison[Result]") -> None:
     )
 
 
-def _disk(report: dict[str, Any]) -> list[str]:
+def _disk(report: DiskRun) -> list[str]:
     seek, turn = report["seek_ms"], report["rotation_ms"]
     lines = []
-    if seek["mean"] is not None:
+    if seek["mean"] is not None and turn["mean"] is not None:
         lines.append(
             f"mean per positioning: seek {figures(seek['mean'])} ms, "
             f"rotation {figures(turn['mean'])} ms"
@@ -49,7 +51,7 @@ def _disk(report: dict[str, Any]) -> list[str]:
     if report["coalesced"]:
         lines.append(f"merged with queued requests: {report['coalesced']:,} requests")
     if report["reading"] is not None:
-        times = report["mechanism_s"]
+        times = mechanism(report["mechanism_s"])
         whole = sum(times.values())
         spent = ", ".join(f"{name} {time / whole:.0%}" for name, time in times.items())
         busy = f"reading {report['reading']:.0%}, writing {report['writing']:.0%}"

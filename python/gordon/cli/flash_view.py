@@ -1,10 +1,11 @@
 """The screens of runs on flash devices."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gordon.cli import run_view, say
 from gordon.cli.terminal import Output
 from gordon.human import binary, counted, duration, figures, lifetime, percent, short
+from gordon.reports.devices import FlashRun, WaReport
 
 if TYPE_CHECKING:
     from gordon.flash import Result
@@ -20,7 +21,7 @@ def show(console: Output, result: "Result") -> None:
     run_view.show(console, result, _device(result.report))
 
 
-def _device(report: dict[str, Any]) -> list[str]:
+def _device(report: FlashRun) -> list[str]:
     raw, spare = report["raw_capacity_bytes"], report["spare_capacity_bytes"]
     exported = report["exported_capacity_bytes"]
     lines = [
@@ -55,17 +56,21 @@ def _device(report: dict[str, Any]) -> list[str]:
     lines.append(_lifetime(report))
     lines.append(
         f"mapping table (L2P) of the device {figures(report['lba_table_bytes'] / 2**20)} MiB, "
-        f"4 bytes per raw page, rebuilt in {duration(report['startup_s'])} at power on; "
+        f"4 bytes per raw page, rebuilt in {_known(report['startup_s'])} at power on; "
         f"map of the simulator {short(report['map_memory_bytes'], 'B')}"
     )
     return lines
+
+
+def _known(seconds: float | None) -> str:
+    return "an unknown time" if seconds is None else duration(seconds)
 
 
 #: Share of padding from which the line of write amplification says what padding is.
 MUCH_PADDING = 0.05
 
 
-def _amplification(report: dict[str, Any]) -> str:
+def _amplification(report: FlashRun) -> str:
     """By bytes, as the field has it; and by pages with its causes, which sum to it."""
     pages, in_bytes = report["write_amplification"], report["write_amplification_bytes"]
     parts = report["write_amplification_by_cause"].items()
@@ -78,7 +83,7 @@ def _amplification(report: dict[str, Any]) -> str:
     return f"write amplification {figures(in_bytes)} (bytes programmed / host bytes); {by_pages}"
 
 
-def _lifetime(report: dict[str, Any]) -> str:
+def _lifetime(report: FlashRun) -> str:
     if report["worn_out"]:
         return f"worn out: {counted(report['failed_requests'], 'request')} failed"
     left = short(report["lifetime_writes_bytes"], "B")
@@ -109,7 +114,7 @@ def compared(console: Output, comparison: "Comparison[Result]") -> None:
     )
 
 
-def amplified(console: Output, report: dict[str, Any]) -> None:
+def amplified(console: Output, report: WaReport) -> None:
     """Write amplification and what theory says."""
     config, theory = report["config"], report["theory"]
     console.text(

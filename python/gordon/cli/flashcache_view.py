@@ -1,23 +1,28 @@
 """The screen of a replay through a FlashCache."""
 
-from typing import Any
+from typing import Literal
 
 from gordon.cache import flashcache
 from gordon.cli.cache_view import begin
 from gordon.cli.terminal import Column, Output
+from gordon.disk.mechanism import mechanism
 from gordon.human import binary, duration, figures, percent, short
+from gordon.reports.cache import FlashCacheReport, HeadReport, RoadmapReport
 
-LEVELS = {
+Level = Literal["dram", "buffer", "flash", "backend", "written"]
+LEVELS: dict[Level, str] = {
     "dram": "DRAM",
     "buffer": "write buffer",
     "flash": "flash",
     "backend": "backend",
     "written": "newly written",
 }
-POWER = flashcache.POWER | {"total_w": "total"}
+Power = Literal[flashcache.PowerPart, "total_w"]
+Time = Literal["mean", "p50", "p99", "max"]
+POWER: list[tuple[Power, str]] = [*flashcache.POWER.items(), ("total_w", "total")]
 
 
-def show(console: Output, report: dict[str, Any]) -> None:
+def show(console: Output, report: FlashCacheReport) -> None:
     """Where things were found, time, flash, wear, power, area and cost."""
     name = (
         f"flashcache, {binary(report['dram_bytes'])} DRAM ({report['dram_policy']}), "
@@ -54,16 +59,19 @@ def show(console: Output, report: dict[str, Any]) -> None:
         console.table(_roadmap(report["roadmap"]))
 
 
-def _roadmap(years: list[dict[str, Any]]) -> list[Column]:
+def _roadmap(years: list[RoadmapReport]) -> list[Column]:
     """Table 2 of the paper: density relative to DRAM, die area, endurance, retention, lifetime."""
 
-    def cells(key: str) -> list[str]:
-        return ["–" if year[key] is None else figures(year[key]) for year in years]
+    def cells(
+        key: Literal["nand_slc_density", "nand_mlc_density", "nor_density", "years"],
+    ) -> list[str]:
+        return ["–" if value is None else figures(value) for value in (y[key] for y in years)]
 
-    def area(key: str) -> list[str]:
-        return ["–" if year[key] is None else figures(year[key]["total_cm2"]) for year in years]
+    def area(key: Literal["area", "area_mlc"]) -> list[str]:
+        areas = [year[key] for year in years]
+        return ["–" if area is None else figures(area["total_cm2"]) for area in areas]
 
-    def keeps(year: dict[str, Any]) -> str:
+    def keeps(year: RoadmapReport) -> str:
         least, most = year["retention_years_min"], year["retention_years_max"]
         if least is None:
             return "–"
@@ -82,13 +90,13 @@ def _roadmap(years: list[dict[str, Any]]) -> list[Column]:
     ]
 
 
-def _levels(report: dict[str, Any]) -> list[Column]:
+def _levels(report: FlashCacheReport) -> list[Column]:
     rows = [(name, report["levels"][key]) for key, name in LEVELS.items()]
     rows = [(name, level) for name, level in rows if level["requests"]]
 
-    def times(which: str) -> list[str]:
-        cells = [figures(level["latency_us"][which]) for _, level in rows]
-        return [*cells, figures(report["latency_us"][which])]
+    def times(which: Time) -> list[str]:
+        each = [*(level["latency_us"][which] for _, level in rows), report["latency_us"][which]]
+        return ["" if time is None else figures(time) for time in each]
 
     return [
         Column("level", [*(name for name, _ in rows), "all"]),
@@ -101,17 +109,16 @@ def _levels(report: dict[str, Any]) -> list[Column]:
         Column(
             "share of bytes", [*(f"{level['byte_share']:.2%}" for _, level in rows), ""], right=True
         ),
-        *(
-            Column(title, times(which), right=True)
-            for title, which in (("mean us", "mean"), ("p50", "p50"), ("p99", "p99"))
-        ),
+        Column("mean us", times("mean"), right=True),
+        Column("p50", times("p50"), right=True),
+        Column("p99", times("p99"), right=True),
         Column("max", times("max"), right=True),
     ]
 
 
-def _flash(console: Output, report: dict[str, Any]) -> None:
+def _flash(console: Output, report: FlashCacheReport) -> None:
     flash, table, wear = report["flash"], report["table"], report["wear"]
-    if flash is None:
+    if flash is None or wear is None:
         return
     ratio = table["hit_ratio"]
     hits = "" if ratio is None else f", {ratio:.2%} of the searches for reads hit"
@@ -152,9 +159,9 @@ def _flash(console: Output, report: dict[str, Any]) -> None:
         )
 
 
-def _head(console: Output, head: dict[str, Any], simulated_s: float) -> None:
+def _head(console: Output, head: HeadReport, simulated_s: float) -> None:
     """How a simulated disk's head spent the time."""
-    spent = head["mechanism_s"]
+    spent = mechanism(head["mechanism_s"])
     parts = (f"{spent[part] / simulated_s:.1%} {part}" for part in spent) if simulated_s else ()
     energy = "" if head["energy_j"] is None else f"; {figures(head['energy_j'])} J"
     console.text(f"  {head['disk']}: {', '.join(parts)}{energy}")
@@ -168,19 +175,19 @@ def _years(years: float) -> str:
     return f"{figures(years)} years"
 
 
-def _power(report: dict[str, Any]) -> list[Column]:
+def _power(report: FlashCacheReport) -> list[Column]:
     modes = (report["power_active"], report["power_down"])
-    names = [key for key in POWER if any(mode[key] for mode in modes)]
+    shown = [(key, name) for key, name in POWER if any(mode[key] for mode in modes)]
     each = [
         "" if mode["energy_per_request_j"] is None else _microjoules(mode["energy_per_request_j"])
         for mode in modes
     ]
 
     def cells(which: int) -> list[str]:
-        return [*(_milliwatts(modes[which][key]) for key in names), each[which]]
+        return [*(_milliwatts(modes[which][key]) for key, _ in shown), each[which]]
 
     return [
-        Column("power", [*(POWER[key] for key in names), "energy per request"]),
+        Column("power", [*(name for _, name in shown), "energy per request"]),
         Column("DRAM ready", cells(0), right=True),
         Column("DRAM powered down", cells(1), right=True),
     ]

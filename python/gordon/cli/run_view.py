@@ -1,21 +1,24 @@
 """The part of the screens that runs on all simulated devices share."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, duration, figures, load_of, short
+from gordon.reports.shared import LatencySummary
 from gordon.results import figure
 
 if TYPE_CHECKING:
-    from gordon.results import Comparison, Run
+    from gordon.results import Comparison, DeviceRun, Run
 
-OPS = ("read", "write", "trim", "flush")
-TIMES = ("mean", "p50", "p99", "p999", "max")
+Op = Literal["read", "write", "trim", "flush"]
+Time = Literal["mean", "p50", "p99", "p999", "max"]
+OPS: Final[tuple[Op, ...]] = ("read", "write", "trim", "flush")
+TIMES: Final[tuple[Time, ...]] = ("mean", "p50", "p99", "p999", "max")
 
 
-def show(console: Output, result: "Run", device: Iterable[str], many: str = "") -> None:
+def show(console: Output, result: "Run[DeviceRun]", device: Iterable[str], many: str = "") -> None:
     """The run's figures, those of its device, and its warnings on stderr."""
     report = result.report
     console.text(f"{many}{result.name}: {load_of(report)}; all values are modelled")
@@ -63,16 +66,16 @@ def compared(
         warn(row["report"], row["name"])
 
 
-def warn(report: dict[str, Any], name: str = "") -> None:
+def warn(report: "DeviceRun", name: str = "") -> None:
     for warning in report["warnings"]:
         say(f"{name}: {warning}" if name else warning, kind="warning")
 
 
-def whole(report: dict[str, Any]) -> str:
+def whole(report: "DeviceRun") -> str:
     """Requests, time, rates."""
     requests = counted(report["requests"], "request")
     text = f"{requests} in {duration(report['simulated_s'])} simulated"
-    if report["bandwidth_mb_s"] is not None:
+    if report["bandwidth_mb_s"] is not None and report["iops"] is not None:
         text += f": {rate(report['bandwidth_mb_s'])}, {figures(report['iops'])} IOPS"
     outstanding = report["outstanding"]
     if outstanding["mean"] is not None:
@@ -85,28 +88,42 @@ def rate(mb_s: float) -> str:
     return short(mb_s * 1e6, "B/s")
 
 
-def _latencies(report: dict[str, Any]) -> list[Column]:
+class _Line(NamedTuple):
+    """The requests of an operation, or those of one cause."""
+
+    name: str
+    requests: int
+    latency_us: LatencySummary
+    bandwidth_mb_s: float | None = None
+    iops: float | None = None
+
+
+def _latencies(report: "DeviceRun") -> list[Column]:
     """A row for each operation, and below it one for each cause where there are several."""
-    rows: list[tuple[str, dict[str, Any]]] = []
+    rows: list[_Line] = []
     for op in OPS:
         one = report[op]
         if one["requests"]:
-            rows.append((op, one))
+            rates = one["bandwidth_mb_s"], one["iops"]
+            rows.append(_Line(op, one["requests"], one["latency_us"], *rates))
             if len(one["by_cause"]) > 1:
-                rows += [(f"  {cause}", of) for cause, of in one["by_cause"].items()]
+                rows += [
+                    _Line(f"  {cause}", of["requests"], of["latency_us"])
+                    for cause, of in one["by_cause"].items()
+                ]
     number: dict[str, Any] = {"right": True}
 
-    def cells(key: str) -> list[str]:
-        return ["" if row.get(key) is None else figures(row[key]) for _, row in rows]
+    def known(value: float | None) -> str:
+        return "" if value is None else figures(value)
 
     columns = [
-        Column("", [name for name, _ in rows]),
-        Column("requests", [f"{row['requests']:,}" for _, row in rows], **number),
-        Column("MB/s", cells("bandwidth_mb_s"), **number),
-        Column("IOPS", cells("iops"), **number, spare=1),
+        Column("", [row.name for row in rows]),
+        Column("requests", [f"{row.requests:,}" for row in rows], **number),
+        Column("MB/s", [known(row.bandwidth_mb_s) for row in rows], **number),
+        Column("IOPS", [known(row.iops) for row in rows], **number, spare=1),
     ]
     titles = {"mean": "mean us", "p999": "p99.9"}
     for time in TIMES:
-        texts = [figures(row["latency_us"][time]) for _, row in rows]
+        texts = [known(row.latency_us[time]) for row in rows]
         columns.append(Column(titles.get(time, time), texts, **number))
     return columns

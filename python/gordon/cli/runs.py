@@ -13,11 +13,11 @@ from gordon.options.loads import PATTERNS
 from gordon.runs import FILES
 
 if TYPE_CHECKING:
-    from gordon.results import Comparison, Run
+    from gordon.results import Comparison, DeviceRun, Run
 
 
 def run(
-    simulate: "Callable[..., Run]",
+    simulate: "Callable[..., Run[DeviceRun]]",
     load: str,
     given: dict[str, Any],
     view: "Callable[[Output, Any], None]",
@@ -66,7 +66,7 @@ def compare(
 
 
 def _finish(
-    result: "Run | Comparison[Any]",
+    result: "Run[DeviceRun] | Comparison[Any]",
     json_path: str | None,
     report: str | None,
     view: "Callable[[Output, Any], None]",

@@ -12,6 +12,8 @@ from gordon.options.sorting import Checked, Generated
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
+    from gordon.sort.data import Checked as Found
+    from gordon.sort.data import GeneratedFile, Part
 
 
 @click.command()
@@ -41,7 +43,7 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
     )
 
 
-def _made(console: "Output", outputs: tuple[str, ...], made: dict[str, Any]) -> None:
+def _made(console: "Output", outputs: tuple[str, ...], made: "GeneratedFile") -> None:
     from gordon.human import duration, short
 
     where = "stdout" if outputs == (STDOUT,) else ", ".join(outputs)
@@ -82,13 +84,14 @@ def validate(
     ctx.exit(0 if found["in_order"] and found["all_there"] is not False else 1)
 
 
-def _checked(console: "Output", found: dict[str, Any]) -> None:
+def _checked(console: "Output", found: "Found") -> None:
     console.text(f"{found['records']:,} records, {found['duplicates']:,} duplicate keys")
     console.text(f"checksum {found['checksum']}" + _compared(found))
     if found["in_order"]:
         console.text("all records are in order")
         return
     first, many = found["first_disorder"], found["unordered"]
+    assert first is not None
     falls = "1 record sorts before its predecessor"
     if many > 1:
         falls = f"{many:,} records sort before their predecessors"
@@ -96,7 +99,7 @@ def _checked(console: "Output", found: dict[str, Any]) -> None:
     console.text(f"NOT IN ORDER: {falls}, the first is record {first:,} (from 0){where}")
 
 
-def _compared(found: dict[str, Any]) -> str:
+def _compared(found: "Found") -> str:
     if found["all_there"] is None:
         return ""
     if found["all_there"]:
@@ -104,7 +107,7 @@ def _compared(found: dict[str, Any]) -> str:
     return f" IS NOT {found['expected_checksum']}: records are missing, duplicated or changed"
 
 
-def _within(parts: list[dict[str, Any]], record: int) -> str:
+def _within(parts: "list[Part]", record: int) -> str:
     """Where a record of the whole is, where there are several files."""
     for part in parts if len(parts) > 1 else []:
         if record < part["records"]:

@@ -1,11 +1,13 @@
 """The screen of `gordon sort`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gordon.cli.terminal import Column, Output
 from gordon.human import duration, figures, short
+from gordon.reports.sort import Phase
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from gordon.sort.run import TimedSort
 
 METHODS = {
     "one-pass": "one pass, all in memory",
@@ -16,7 +18,7 @@ METHODS = {
 IO = {"uring": "io_uring", "threads": "threads"}
 
 
-def show(console: Output, report: Json) -> None:
+def show(console: Output, report: "TimedSort") -> None:
     """How it was sorted, a line for each phase, and what that comes to."""
     for line in _about(report):
         console.text(line)
@@ -29,7 +31,7 @@ def show(console: Output, report: Json) -> None:
     )
 
 
-def _about(report: Json) -> list[str]:
+def _about(report: "TimedSort") -> list[str]:
     plan = report["plan"]
     what = f"{short(report['bytes'], 'B')}, {report['records']:,} {_shape(report['shape'])}"
     how = METHODS[plan["method"]]
@@ -57,8 +59,8 @@ def _shape(shape: Any) -> str:
     return "lines"
 
 
-def _phases(phases: list[Json]) -> list[Column]:
-    def rate(phase: Json, key: str) -> str:
+def _phases(phases: list[Phase]) -> list[Column]:
+    def rate(phase: Phase, key: Literal["bytes_read", "bytes_written"]) -> str:
         return figures(phase[key] / 1e6 / phase["seconds"]) if phase["seconds"] else "-"
 
     return [

@@ -2,16 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from gordon import _core
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, figures, short
+from gordon.reports.storage import TargetDescription
 from gordon.storage import PATTERNS
 from gordon.storage.point import series
-
-Json = dict[str, Any]
+from gordon.storage.result import Characterisation
 
 #: Fraction of a series' best bandwidth that counts as flat.
 FLAT = 0.9
@@ -22,7 +21,7 @@ def warn_of_loss(target: str, span: str | None) -> None:
     path = Path(target)
     if not path.exists() or path.is_dir():
         return
-    about = json.loads(_core.io_target(target))
+    about: TargetDescription = json.loads(_core.io_target(target))
     capacity = about["capacity_bytes"]
     size = capacity if span is None else min(_core.parse_bytes(span), capacity)
     part = "all" if size == capacity else "the first"
@@ -31,7 +30,7 @@ def warn_of_loss(target: str, span: str | None) -> None:
     say(f"--write: {part} {short(size, 'B')} of {what} will be overwritten", kind="warning")
 
 
-def show(console: Output, report: Json) -> None:
+def show(console: Output, report: Characterisation) -> None:
     """The storage, a table for each depth, and the least size that is as good as the best."""
     for line in _about(report):
         console.text(line)
@@ -43,14 +42,15 @@ def show(console: Output, report: Json) -> None:
         say(warning, kind="warning")
 
 
-def _about(report: Json) -> list[str]:
-    target, span = report.get("target"), short(report["span_bytes"], "B")
-    if target is None:
+def _about(report: Characterisation) -> list[str]:
+    span = short(report["span_bytes"], "B")
+    if "target" not in report:
         held = short(report["capacity_bytes"], "B")
-        if report.get("raw_capacity_bytes") is not None:
-            raw, spare = (report[f"{name}_capacity_bytes"] for name in ("raw", "spare"))
+        if "raw_capacity_bytes" in report:
+            raw, spare = report["raw_capacity_bytes"], report["spare_capacity_bytes"]
             held += f" ({short(raw, 'B')} raw, {short(spare, 'B')} spare)"
         return [f"{report['storage']}: {span} of {held}; all values are modelled"]
+    target = report["target"]
     turns = {True: "rotational", False: "not rotational", None: None}[target["rotational"]]
     device = " ".join(part for part in (target["device"], target["model"]) if part)
     facts = ", ".join(part for part in (device, turns) if part)
@@ -61,7 +61,7 @@ def _about(report: Json) -> list[str]:
     ]
 
 
-def _table(report: Json, depth: int) -> list[Column]:
+def _table(report: Characterisation, depth: int) -> list[Column]:
     lines: dict[str, dict[int, float]] = {}
     for point in report["points"]:
         name, at = series(point)

@@ -1,14 +1,13 @@
 """The screen of a cache of objects in DRAM and flash."""
 
-from typing import Any
-
 from gordon.cache.entries import LEVEL
 from gordon.cli.cache_view import begin
 from gordon.cli.terminal import Column, Output, of_entries
 from gordon.human import binary, duration, figures, lifetime, short
+from gordon.reports.cache import TieredReport
 
 
-def show(console: Output, report: dict[str, Any]) -> None:
+def show(console: Output, report: TieredReport) -> None:
     """Ratios first, then by level, then what was written."""
     name = (
         f"{report['layout']}, {binary(report['dram_bytes'])} of DRAM, "
@@ -28,11 +27,12 @@ def show(console: Output, report: dict[str, Any]) -> None:
         f"{short(report['admitted_bytes'], 'B')} admitted, "
         f"{short(report['written_bytes'], 'B')} written"
     )
-    if report["write_amplification"] is not None:
+    whole = report["write_amplification"]
+    cache, device = report["application_write_amplification"], report["device_write_amplification"]
+    # The product of the two.
+    if whole is not None and cache is not None and device is not None:
         text = (
-            f"write amplification {figures(report['write_amplification'])}: cache "
-            f"{figures(report['application_write_amplification'])}, flash "
-            f"{figures(report['device_write_amplification'])}"
+            f"write amplification {figures(whole)}: cache {figures(cache)}, flash {figures(device)}"
         )
         console.text(text)
         span = report["lifetime_span_s"]

@@ -10,6 +10,7 @@ import click
 
 from gordon.options import command, only_given
 from gordon.options.loads import TraceLoad
+from gordon.reports.shared import InputNote
 
 #: Adds the options, in their order.
 of_trace = command.of(TraceLoad, without=["repeat"])
@@ -64,7 +65,7 @@ def _summary(trace: str, given: dict[str, Any], objects: bool) -> str | None:
     return None if note is None else str(json.loads(note)["summary"])
 
 
-def announce_pipe(trace: str, given: dict[str, Any], note: dict[str, Any]) -> None:
+def announce_pipe(trace: str, given: dict[str, Any], note: InputNote) -> None:
     """Prints what a pipe was read as."""
     from gordon import _core
 

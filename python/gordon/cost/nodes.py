@@ -188,6 +188,7 @@ def _add_storage(node: Node, part: str, count: int, parts: Catalogue) -> None:
     report = storage.characterise(
         preset=made, patterns=_PATTERNS, sizes=_SIZE, depths=[_DEPTH]
     ).report
+    assert "capacity_bytes" in report, "a simulated device has a capacity"
     node.capacity_bytes = float(count * report["capacity_bytes"])
     read, write = (count * point["bandwidth_mb_s"] * 1e6 for point in report["points"])
     node.read_bytes_per_s, node.write_bytes_per_s = read, write

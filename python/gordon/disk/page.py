@@ -1,12 +1,15 @@
 """The part of a report that only hard disks have: mechanism, buffer, energy by state."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
+from gordon.disk.mechanism import mechanism
 from gordon.human import duration
 from gordon.report import page
-from gordon.report.entries import Value, of
-from gordon.report.kinds import DeviceKind, Group, Report, Rows, Run, Spec, with_unit
+from gordon.report.entries import of
+from gordon.report.kinds import DeviceKind, Group, Rows, Run, Spec, with_unit
 from gordon.report.run_figures import TONES, axis, layout, over_time
+from gordon.reports.devices import DiskRun
 
 MECHANISM = {
     "seek": "seek",
@@ -35,18 +38,21 @@ RESPONSES = {
 }
 
 
-class Disk(DeviceKind):
+Value = Callable[[DiskRun], float | None]
+
+
+class Disk(DeviceKind[DiskRun]):
     name = "disk"
     unit, in_us = "ms", 1000.0
 
-    def parameters(self, report: Report) -> dict[str, object]:
+    def parameters(self, report: DiskRun) -> dict[str, object]:
         """Either kind's config, if need be as it was read from a description of DiskSim's."""
         device = dict(report["provenance"]["config"]["device"])
         described = device.pop("diskspecs", None)
         ((_, config),) = device.items()
         return dict(config) | ({} if described is None else {"source": described})
 
-    def card(self, report: Report) -> list[tuple[str, str]]:
+    def card(self, report: DiskRun) -> list[tuple[str, str]]:
         def ms(value: float | None) -> str:
             return f"{page.sig(value)} ms"
 
@@ -57,7 +63,7 @@ class Disk(DeviceKind):
             ("energy", page.si(report["energy_j"], "J")),
         ]
 
-    def groups(self, reports: list[Report], row: Rows) -> list[Group]:
+    def groups(self, reports: Sequence[DiskRun], row: Rows[DiskRun]) -> list[Group]:
         joules = with_unit("J")
         many = any(report["disks"] > 1 for report in reports)
         responses = [
@@ -103,7 +109,7 @@ class Disk(DeviceKind):
             ),
         ]
 
-    def figures(self, runs: Sequence[Run]) -> dict[str, Spec]:
+    def figures(self, runs: Sequence[Run[DiskRun]]) -> dict[str, Spec]:
         found = {
             "utilisation": over_time(
                 runs,
@@ -136,29 +142,31 @@ class Disk(DeviceKind):
 def _part(key: str) -> Value:
     """A fraction of the mechanism's time."""
 
-    def value(report: Report) -> float | None:
-        times: dict[str, float] = report["mechanism_s"]
+    def value(report: DiskRun) -> float | None:
+        times = mechanism(report["mechanism_s"])
         whole = sum(times.values())
         return times[key] / whole if whole else None
 
     return value
 
 
-def _work(report: Report) -> float | None:
+def _work(report: DiskRun) -> float | None:
     """Milliseconds of the mechanism for a request; the rest of its response time it waited."""
-    times = report["mechanism_s"]
-    busy: float = sum(times.values()) - times["idle"]
+    times = mechanism(report["mechanism_s"])
+    busy = sum(times.values()) - times["idle"]
     return busy * 1000 / report["requests"] if report["requests"] else None
 
 
-def _state(name: str, key: str) -> Callable[[Report], float | None]:
-    def value(report: Report) -> float | None:
+def _state(name: str, key: Literal["time_s", "wakes"]) -> Value:
+    def value(report: DiskRun) -> float | None:
         return next((s[key] for s in report["power_states"] if s["name"] == name), None)
 
     return value
 
 
-def _bars(runs: Sequence[Run], title: str, x: Spec, parts: dict[str, Value], shown: str) -> Spec:
+def _bars(
+    runs: Sequence[Run[DiskRun]], title: str, x: Spec, parts: dict[str, Value], shown: str
+) -> Spec:
     """A stacked bar for each run."""
     names = [run.name for run in runs]
     left = iter(TONES[2:] * len(parts))

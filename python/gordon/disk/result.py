@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from gordon.reports.devices import DiskRun
 from gordon.results import Run
 
 if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind
 
 
-class Result(Run):
+class Result(Run[DiskRun]):
     """One run: `report` is the summary, tables are Arrow columns."""
 
     RATIOS: ClassVar = {
@@ -24,7 +25,7 @@ class Result(Run):
         "energy_j": "energy_j",
     }
 
-    def kind(self) -> "DeviceKind":
+    def kind(self) -> "DeviceKind[DiskRun]":
         from gordon.disk.page import Disk
 
         return Disk()

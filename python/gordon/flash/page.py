@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from gordon.human import percent
 from gordon.report import page
 from gordon.report.entries import of
-from gordon.report.kinds import DeviceKind, Group, Report, Rows, Run, Spec, with_unit
+from gordon.report.kinds import DeviceKind, Group, Rows, Run, Spec, with_unit
 from gordon.report.run_figures import TONES, axis, layout, line_name, over_time
+from gordon.reports.devices import FlashRun
 
 PAGES = {
     "host_read": "read for the host",
@@ -21,10 +22,10 @@ PAGES = {
 }
 
 
-class Flash(DeviceKind):
+class Flash(DeviceKind[FlashRun]):
     name = "flash"
 
-    def card(self, report: Report) -> list[tuple[str, str]]:
+    def card(self, report: FlashRun) -> list[tuple[str, str]]:
         if report["worn_out"]:
             life = ("lifetime", "worn out")
         elif report["lifetime_years"] is None:
@@ -37,7 +38,7 @@ class Flash(DeviceKind):
             life,
         ]
 
-    def groups(self, reports: list[Report], row: Rows) -> list[Group]:
+    def groups(self, reports: Sequence[FlashRun], row: Rows[FlashRun]) -> list[Group]:
         joules, size = with_unit("J"), with_unit("B")
         return [
             (
@@ -110,7 +111,7 @@ class Flash(DeviceKind):
             ),
         ]
 
-    def figures(self, runs: Sequence[Run]) -> dict[str, Spec]:
+    def figures(self, runs: Sequence[Run[FlashRun]]) -> dict[str, Spec]:
         """Those that have data: nothing programmed has no write amplification, nothing erased no
         erases."""
         made = {
@@ -142,15 +143,14 @@ class Flash(DeviceKind):
         return made
 
 
-def _amplification(report: Report) -> str:
+def _amplification(report: FlashRun) -> str:
     """In bytes, which all devices have in common; in pages, too, where that is another figure."""
-    in_bytes, in_pages = (
-        page.sig(report[key], 4) for key in ("write_amplification_bytes", "write_amplification")
-    )
+    in_bytes = page.sig(report["write_amplification_bytes"], 4)
+    in_pages = page.sig(report["write_amplification"], 4)
     return in_bytes if in_bytes == in_pages else f"{in_bytes} in bytes, {in_pages} in pages"
 
 
-def _erases(runs: Sequence[Run]) -> Spec:
+def _erases(runs: Sequence[Run[FlashRun]]) -> Spec:
     data = []
     for i, run in enumerate(runs):
         table = run.columns("erases")

@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from gordon.reports.devices import FlashRun
 from gordon.results import Run
 
 if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind
 
 
-class Result(Run):
+class Result(Run[FlashRun]):
     """One run: `report` is the summary, tables are Arrow columns."""
 
     RATIOS: ClassVar = {
@@ -29,7 +30,7 @@ class Result(Run):
         "lifetime_years": "lifetime_years",
     }
 
-    def kind(self) -> "DeviceKind":
+    def kind(self) -> "DeviceKind[FlashRun]":
         from gordon.flash.page import Flash
 
         return Flash()

@@ -14,6 +14,7 @@ from gordon.options import Path, Progress
 from gordon.options.devices import FlashRun
 from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.presets import Device
+from gordon.reports.devices import WaReport
 from gordon.results import Comparison
 from gordon.runs import Kind, RunOptions, as_json
 
@@ -97,7 +98,7 @@ def wa(
     hot_share: float | None = None,
     seed: int = 1,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> WaReport:
     """Simulates the write amplification of single-page random overwrites in the steady state.
 
     The flash translation layer itself runs; `theory` in the result is the analytic value, or None
@@ -120,5 +121,5 @@ def wa(
     if hot_space is not None or hot_share is not None:
         space = 0.1 if hot_space is None else hot_space
         config["hot_cold"] = {"space": space, "share": 0.9 if hot_share is None else hot_share}
-    report: dict[str, Any] = json.loads(_core.flash_wa(as_json(config), progress))
+    report: WaReport = json.loads(_core.flash_wa(as_json(config), progress))
     return report

@@ -27,10 +27,10 @@ def benchmark(notify: Callable[[str], None] = lambda _: None, **fields: Any) -> 
     from gordon.sort import data
 
     def generate(path: Path, **options: Any) -> dict[str, Any]:
-        return data.generate(path, **options)
+        return {**data.generate(path, **options)}
 
     def validate(path: Path) -> dict[str, Any]:
-        return data.validate(path)
+        return {**data.validate(path)}
 
     return _run(Plan(**fields), Tools(generate, validate), notify)
 

@@ -1,25 +1,27 @@
 """The interface of a kind of device to the report of runs, and the rows of the report's tables."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 from gordon.report import page
 from gordon.report.entries import Value, of
+from gordon.reports.devices import DiskRun, FlashRun
 
-Report = dict[str, Any]
+D = TypeVar("D", bound=FlashRun | DiskRun)
+D_co = TypeVar("D_co", bound=FlashRun | DiskRun, covariant=True)
 Shown = Callable[[Any], str]
 Group = tuple[str, list[dict[str, Any]]]
 Spec = dict[str, Any]
 
 
-class Run(Protocol):
+class Run(Protocol[D_co]):
     """The result of a run."""
 
     name: str
 
     @property
-    def report(self) -> Report:
+    def report(self) -> D_co:
         """Its summary."""
 
     def columns(self, name: str) -> dict[str, list[Any]]:
@@ -28,51 +30,53 @@ class Run(Protocol):
     def table(self, name: str) -> Any:
         """A table of the result, for libraries that read Arrow."""
 
-    def kind(self) -> "DeviceKind":
+    def kind(self) -> "DeviceKind[Any]":
         """The part of a report that only this kind of device has."""
 
 
-class DeviceKind(ABC):
+class DeviceKind(ABC, Generic[D]):
     """The part of a report that only one kind of device has."""
 
     name = ""
     unit, in_us = "us", 1.0
     """The unit of latencies, and that unit in microseconds."""
 
-    def parameters(self, report: Report) -> dict[str, Any]:
+    def parameters(self, report: D) -> dict[str, Any]:
         """The config of the simulated device."""
         found: dict[str, Any] = report["provenance"]["config"]["device"]
         return found
 
     @abstractmethod
-    def card(self, report: Report) -> list[tuple[str, str]]:
+    def card(self, report: D) -> list[tuple[str, str]]:
         """The most important figures other than speed."""
 
     @abstractmethod
-    def groups(self, reports: list[Report], row: "Rows") -> list[Group]:
+    def groups(self, reports: Sequence[D], row: "Rows[D]") -> list[Group]:
         """The tables of the report."""
 
     @abstractmethod
-    def figures(self, runs: Sequence[Run]) -> dict[str, Spec]:
+    def figures(self, runs: Sequence[Run[D]]) -> dict[str, Spec]:
         """The figures of the report by name."""
 
     def time(self, *path: str) -> Value:
         """A latency, converted from microseconds to the unit."""
 
-        def value(report: Report) -> Any:
+        def value(report: Mapping[str, Any]) -> Any:
             us = of(*path)(report)
             return None if us is None else us / self.in_us
 
         return value
 
 
-class Rows:
+class Rows(Generic[D]):
     """Makes rows of a table: a cell for each report, with the ratio to the first report."""
 
-    def __init__(self, reports: list[Report]) -> None:
+    def __init__(self, reports: Sequence[D]) -> None:
         self.reports = reports
 
-    def __call__(self, title: str, value: Value, shown: Shown = page.sig) -> dict[str, Any]:
+    def __call__(
+        self, title: str, value: Callable[[D], Any], shown: Shown = page.sig
+    ) -> dict[str, Any]:
         values = [value(report) for report in self.reports]
         first = values[0]
         cells = [
@@ -86,7 +90,8 @@ class Rows:
 
     def parts(self, key: str, shown: Shown) -> list[dict[str, Any]]:
         """A row for each entry of a table in the reports that is not zero in all of them."""
-        names = dict.fromkeys(n for report in self.reports for n, v in report[key].items() if v)
+        tables = [of(key)(report) for report in self.reports]
+        names = dict.fromkeys(name for table in tables for name, value in table.items() if value)
         return [self(name.replace("_", " "), of(key, name), shown) for name in names]
 
 

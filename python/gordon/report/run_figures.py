@@ -12,15 +12,17 @@ from itertools import accumulate
 from typing import Any
 
 from gordon.report.kinds import Run
+from gordon.reports.devices import DiskRun, FlashRun
 
 Spec = dict[str, Any]
+DeviceRun = FlashRun | DiskRun
 
 # Of operations in one run, of devices in a comparison.
 TONES = ("--cpu", "--storage", "--network", "--flash-controller", "--mixed", "--flash-memory")
 DASHES = {"read": "solid", "write": "dot", "trim": "dash", "flush": "dashdot"}
 
 
-def figures(runs: Sequence[Run]) -> dict[str, Spec]:
+def figures(runs: Sequence[Run[DeviceRun]]) -> dict[str, Spec]:
     """All figures by name, each with a title in its layout; those of any device first."""
     kind = runs[0].kind()
     both = {"read": "read_mb_s", "write": "write_mb_s"}
@@ -64,12 +66,12 @@ def axis(title: str, **more: Any) -> Spec:
     return {"title": {"text": title}} | more
 
 
-def line_name(runs: Sequence[Run], run: Run, what: str) -> str:
+def line_name(runs: Sequence[Run[DeviceRun]], run: Run[DeviceRun], what: str) -> str:
     return what if len(runs) == 1 else f"{run.name}, {what}"
 
 
 def over_time(
-    runs: Sequence[Run],
+    runs: Sequence[Run[DeviceRun]],
     title: str,
     unit: str,
     lines: dict[str, str],
@@ -106,7 +108,7 @@ def over_time(
     return {"data": data, "layout": made | {"hovermode": "x unified", "showlegend": True}}
 
 
-def _step(run: Run) -> int:
+def _step(run: Run[DeviceRun]) -> int:
     """How many intervals to take together: over a handful of requests a rate is noise."""
     many = max(run.report["requests"] // 50, 40)
     step: int = math.ceil(len(run.table("series")) / many)
@@ -124,7 +126,7 @@ def _means(values: list[float | None], lengths: list[float], step: int) -> list[
     return found
 
 
-def _latency(runs: Sequence[Run], unit: str, in_us: float) -> Spec:
+def _latency(runs: Sequence[Run[DeviceRun]], unit: str, in_us: float) -> Spec:
     """The part of the requests that took no longer, by operation."""
     data: list[dict[str, Any]] = []
     for i, run in enumerate(runs):

@@ -6,7 +6,7 @@ the same bytes. A content security policy in the file keeps it from loading anyt
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, Literal
 
 from gordon.human import duration, load_of
 from gordon.parameters import rows
@@ -14,7 +14,11 @@ from gordon.report import page
 from gordon.report.entries import of
 from gordon.report.kinds import DeviceKind, Group, Rows, Run
 from gordon.report.run_figures import figures
+from gordon.reports.devices import DiskRun, FlashRun
 
+DeviceRun = FlashRun | DiskRun
+Op = Literal["read", "write", "trim", "flush"]
+OPS: Final[tuple[Op, ...]] = ("read", "write", "trim", "flush")
 TIMES = {
     "mean": "mean",
     "p50": "median",
@@ -31,7 +35,7 @@ CAUSES = {
 }
 
 
-def render(runs: Sequence[Run]) -> str:
+def render(runs: Sequence[Run[DeviceRun]]) -> str:
     """The report's HTML."""
     kind = runs[0].kind()
     reports = [run.report for run in runs]
@@ -61,21 +65,21 @@ def render(runs: Sequence[Run]) -> str:
     )
 
 
-def _card(kind: DeviceKind, report: dict[str, Any]) -> list[tuple[str, str]]:
+def _card(kind: DeviceKind[DeviceRun], report: DeviceRun) -> list[tuple[str, str]]:
     """The most important figures of a run."""
     card = [
         ("simulated", duration(report["simulated_s"])),
         ("bandwidth", f"{page.sig(report['bandwidth_mb_s'])} MB/s"),
         ("requests", f"{page.sig(report['iops'])} IOPS"),
     ]
-    for op in ("read", "write"):
-        if report[op]["requests"]:
+    for op, of_op in (("read", report["read"]), ("write", report["write"])):
+        if of_op["requests"]:
             time = kind.time(op, "latency_us", "p99")(report)
             card.append((f"{op} p99", f"{page.sig(time)} {kind.unit}"))
     return card + kind.card(report)
 
 
-def _groups(kind: DeviceKind, reports: list[dict[str, Any]]) -> list[Group]:
+def _groups(kind: DeviceKind[DeviceRun], reports: Sequence[DeviceRun]) -> list[Group]:
     """Every figure of the runs, in groups of rows: a cell for each run, and what it is of the
     first's."""
     row = Rows(reports)
@@ -90,14 +94,14 @@ def _groups(kind: DeviceKind, reports: list[dict[str, Any]]) -> list[Group]:
     if any(report["failed_requests"] for report in reports):
         run.append(row("failed requests", of("failed_requests")))
     groups = [("The run", run)]
-    for op in ("read", "write", "trim", "flush"):
+    for op in OPS:
         if any(report[op]["requests"] for report in reports):
             groups.append((op.capitalize() + "s", _op_rows(kind, op, row)))
     groups += kind.groups(reports, row)
     return [(title, [r for r in rows if r["any"]]) for title, rows in groups]
 
 
-def _op_rows(kind: DeviceKind, op: str, row: Rows) -> list[Any]:
+def _op_rows(kind: DeviceKind[DeviceRun], op: str, row: Rows[DeviceRun]) -> list[Any]:
     found = [
         row("requests", of(op, "requests")),
         row("bandwidth, MB/s", of(op, "bandwidth_mb_s")),
@@ -114,7 +118,7 @@ def _op_rows(kind: DeviceKind, op: str, row: Rows) -> list[Any]:
     return found
 
 
-def _settings(report: dict[str, Any]) -> dict[str, Any]:
+def _settings(report: DeviceRun) -> dict[str, Any]:
     """The inputs of a run other than the device."""
     config = dict(report["provenance"]["config"])
     del config["device"]

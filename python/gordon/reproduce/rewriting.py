@@ -22,6 +22,7 @@ from gordon.human import binary, short
 from gordon.options.sorting import Rewriting
 from gordon.reproduce import remounting
 from gordon.scratch import scratch
+from gordon.sort.run import TimedSort
 from gordon.sort.tune import mounted, telemetry
 from gordon.sort.tune.telemetry import Watch
 from gordon.sort.tune.trial import forget
@@ -168,8 +169,8 @@ class Attempt:
             "series": device["series"],
         }
 
-    def _watched(self, watch: Watch, *, overwrite: bool) -> tuple[Json, float]:
-        done: list[tuple[Json, float]] = []
+    def _watched(self, watch: Watch, *, overwrite: bool) -> tuple[TimedSort, float]:
+        done: list[tuple[TimedSort, float]] = []
 
         def work() -> None:
             started = time.monotonic()

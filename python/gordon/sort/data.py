@@ -5,11 +5,50 @@ import re
 import time
 from collections.abc import Sequence
 from os import fspath
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from gordon import __version__, _core
 from gordon.errors import GordonError
 from gordon.options import Path, Progress, several
+from gordon.reports.sort import Generated, Validated
+
+
+class FromVersion(TypedDict):
+    """What made a result."""
+
+    version: str
+
+
+class GeneratedFile(Generated):
+    """Generated records."""
+
+    #: The file, or the files that they are striped over.
+    output: str | list[str]
+    stripe: str | None
+    start: int
+    ascii: bool
+    skewed: bool
+    time_s: float
+    provenance: FromVersion
+
+
+class Part(Validated):
+    """A file of sorted records."""
+
+    #: Parts of summaries have none.
+    path: NotRequired[str]
+
+
+class Checked(Validated):
+    """Consecutive files of sorted records."""
+
+    in_order: bool
+    expected_checksum: str | None
+    #: Whether no record is missing, duplicated or changed; None without a checksum.
+    all_there: bool | None
+    parts: list[Part]
+    time_s: float
+    provenance: FromVersion
 
 
 def generate(
@@ -21,7 +60,7 @@ def generate(
     skewed: bool = False,
     stripe: str | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> GeneratedFile:
     """Generates records of 100 bytes, the same as those of gensort; returns checksum and size.
 
     `output` is a file, which appears when it is complete; a block device, which is overwritten from
@@ -40,12 +79,14 @@ def generate(
     began = time.monotonic()
     outputs = [fspath(one) for one in several(output)]
     unit = None if stripe is None else _core.parse_bytes(stripe)
-    made = _core.sort_generate(outputs, records, start, ascii, skewed, unit, progress)
+    made: Generated = json.loads(
+        _core.sort_generate(outputs, records, start, ascii, skewed, unit, progress)
+    )
     time_s = time.monotonic() - began
     return {
         "output": outputs[0] if len(outputs) == 1 else outputs,
         "stripe": stripe,
-        **json.loads(made),
+        **made,
         "start": start,
         "ascii": ascii,
         "skewed": skewed,
@@ -61,7 +102,7 @@ def validate(
     summaries: bool = False,
     summary: Path | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> Checked:
     """Checks consecutive files of sorted records, as valsort does: order, duplicate keys, checksum.
 
     With the `checksum` of the unsorted records, as hexadecimal text, `all_there` in the result says
@@ -91,6 +132,8 @@ def validate(
     to = None if summary is None else fspath(summary)
     checked = _core.sort_validate(named, records, summaries, to, progress)
     time_s = time.monotonic() - began
+    parts: list[Part]
+    whole: Validated
     parts, whole = json.loads(checked)
     if not summaries:
         parts = [{"path": path, **part} for path, part in zip(named, parts, strict=True)]

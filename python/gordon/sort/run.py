@@ -6,22 +6,54 @@ import time
 from collections.abc import Sequence
 from os import fspath
 from pathlib import Path as File
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from gordon import __version__, _core
 from gordon.errors import GordonError
 from gordon.human import short
 from gordon.options import Path, Progress, dealt, several
 from gordon.options.sorting import Records, SortSettings
+from gordon.reports.sort import SortReport
 
 #: A merge of two holds this many records at a time: of each run one, and the start of the next.
 _HELD = 4
 
 
+class SortJob(TypedDict):
+    """What is sorted, as the core takes it."""
+
+    inputs: list[str]
+    stripe: NotRequired[str]
+    unique: bool
+    output: str
+    #: The format of the records; `benchmark` for those of the sort benchmark.
+    records: Any
+    settings: dict[str, Any]
+
+
+class TimedSort(SortReport):
+    """The report of a sort and what the process took for it."""
+
+    version: str
+    kind: str
+    inputs: list[str]
+    stripe: NotRequired[str]
+    unique: bool
+    output: str
+    settings: dict[str, Any]
+    #: The format of the records.
+    shape: Any
+    warnings: list[str]
+    time_s: float
+    cpu_user_s: float
+    cpu_system_s: float
+    peak_resident_bytes: int
+
+
 class Result:
     """The result of a sort. Keys of `report` are in snake_case and carry their units."""
 
-    def __init__(self, report: dict[str, Any]) -> None:
+    def __init__(self, report: TimedSort) -> None:
         self.report = report
 
     def __repr__(self) -> str:
@@ -85,7 +117,7 @@ def _check_size(name: str, value: str | None) -> None:
         raise GordonError(what, "a size, such as 64KiB or 2GB", kind="bad-size") from None
 
 
-def _warnings(report: dict[str, Any]) -> list[str]:
+def _warnings(report: SortReport) -> list[str]:
     """A warning if the longest record needs more than the limit of memory."""
     longest, memory = report["longest_record_bytes"], report["memory_bytes"]
     if _HELD * longest <= memory:
@@ -126,28 +158,28 @@ def run(
     (records, _) = dealt(options, Records, SortSettings)
     _check_size("stripe", stripe)
     how = {name: value for name, value in options.items() if hasattr(SortSettings, name)}
-    job = {
+    job: SortJob = {
         "inputs": [fspath(path) for path in several(inputs)],
-        **({} if stripe is None else {"stripe": stripe}),
         "unique": unique,
         "output": fspath(output),
         "records": records.config(),
         "settings": settings(config, how),
     }
+    if stripe is not None:
+        job["stripe"] = stripe
     start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF)
-    report: dict[str, Any] = json.loads(_core.sort_run(json.dumps(job), progress))
+    report: SortReport = json.loads(_core.sort_run(json.dumps(job), progress))
     spent, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF)
-    return Result(
-        {
-            "version": __version__,
-            "kind": "measured",
-            **job,
-            "shape": job["records"],
-            **report,
-            "warnings": _warnings(report),
-            "time_s": spent,
-            "cpu_user_s": after.ru_utime - before.ru_utime,
-            "cpu_system_s": after.ru_stime - before.ru_stime,
-            "peak_resident_bytes": _peak(),
-        }
-    )
+    timed: TimedSort = {
+        "version": __version__,
+        "kind": "measured",
+        **job,
+        "shape": job["records"],
+        **report,
+        "warnings": _warnings(report),
+        "time_s": spent,
+        "cpu_user_s": after.ru_utime - before.ru_utime,
+        "cpu_system_s": after.ru_stime - before.ru_stime,
+        "peak_resident_bytes": _peak(),
+    }
+    return Result(timed)

@@ -1,18 +1,19 @@
 """Plots bandwidth against transfer size on logarithmic axes: sequential and random panels."""
 
 from itertools import groupby
-from typing import Any
 
 from gordon import picture
 from gordon.human import binary
-from gordon.storage.point import series
+from gordon.storage.point import Point, series
+from gordon.storage.result import Characterisation
 
 
-def draw(report: dict[str, Any], path: str) -> None:
+def draw(report: Characterisation, path: str) -> None:
     picture.check(path)
 
-    points = sorted(report["points"], key=lambda p: (p["pattern"], p["op"], p["queue_depth"]))
-    orders = sorted({point["pattern"] for point in points}, reverse=True)
+    points: list[Point] = [*report["points"]]
+    points.sort(key=lambda p: (p["pattern"], p["op"], p["queue_depth"]))
+    orders: list[str] = sorted({point["pattern"] for point in points}, reverse=True)
     depths = sorted({point["queue_depth"] for point in points})
     figure = picture.figure(figsize=(5 * len(orders), 4.5), layout="constrained")
     panels = figure.subplots(1, len(orders), sharey=True, squeeze=False)[0]

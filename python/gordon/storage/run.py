@@ -19,18 +19,21 @@ from gordon.options.devices import (
     StorageLoad,
 )
 from gordon.parts import unknown
+from gordon.reports.storage import MeasuredStorage
+from gordon.reports.storage import SimulatedStorage as Simulated
 from gordon.sizes import doubling
 from gordon.storage import device as devices
-from gordon.storage.point import series
+from gordon.storage.point import Point, series
+from gordon.storage.result import Characterisation
 
 
 class Result:
     """A characterisation. Keys of `report` are in snake_case and carry their units."""
 
-    def __init__(self, report: dict[str, Any]) -> None:
+    def __init__(self, report: Characterisation) -> None:
         self.report = report
 
-    def point(self, pattern: str, size: str | int, depth: int) -> dict[str, Any]:
+    def point(self, pattern: str, size: str | int, depth: int) -> Point:
         """The point of a pattern (`random-read`), a size (`4KiB` or bytes) and a queue depth.
 
         Raises GordonError if it was not measured.
@@ -38,7 +41,7 @@ class Result:
         size_bytes = _core.parse_bytes(size) if isinstance(size, str) else size
         for point in self.report["points"]:
             if (series(point), point["size_bytes"]) == ((pattern, depth), size_bytes):
-                return dict(point)
+                return point.copy()
         raise GordonError(
             f"there is no point for {pattern}, size {size}, queue depth {depth}",
             "one of the patterns, sizes and depths that were measured",
@@ -124,7 +127,7 @@ def _measured(
         "seed": load.seed,
     }
     began = datetime.now(UTC).isoformat(timespec="seconds")
-    report = json.loads(_core.io_characterise(json.dumps(config), progress))
+    report: MeasuredStorage = json.loads(_core.io_characterise(json.dumps(config), progress))
     warnings = []
     if kept:
         warnings.append(
@@ -134,11 +137,19 @@ def _measured(
         warnings.append(
             f"{fspath(target)} is sparse or compressed: some reads may not reach the disk"
         )
-    return _result(
-        "measured: every value was timed on this machine",
-        fspath(target),
-        report | {"warnings": warnings},
-        {"seed": load.seed, "config": config, "time": began},
+    return Result(
+        {
+            "kind": "measured: every value was timed on this machine",
+            "storage": fspath(target),
+            **report,
+            "warnings": warnings,
+            "provenance": {
+                "version": __version__,
+                "seed": load.seed,
+                "config": config,
+                "time": began,
+            },
+        }
     )
 
 
@@ -156,19 +167,16 @@ def _modelled(
         "requests": 20_000,
         "seed": load.seed,
     }
-    report = json.loads(_core.device_characterise(json.dumps(config), progress))
-    return _result(
-        "modelled: every value comes from the simulated device",
-        f"{stripe['disks']} x {name}" if stripe and stripe["disks"] > 1 else name,
-        report | {"warnings": []},
-        # No time: the same seed gives the same bytes.
-        {"seed": load.seed, "config": config},
+    report: Simulated = json.loads(_core.device_characterise(json.dumps(config), progress))
+    return Result(
+        {
+            "kind": "modelled: every value comes from the simulated device",
+            "storage": f"{stripe['disks']} x {name}" if stripe and stripe["disks"] > 1 else name,
+            **report,
+            "warnings": [],
+            "provenance": {"version": __version__, "seed": load.seed, "config": config},
+        }
     )
-
-
-def _result(kind: str, storage: str, report: dict[str, Any], source: dict[str, Any]) -> Result:
-    provenance = {"version": __version__} | source
-    return Result({"kind": kind, "storage": storage} | report | {"provenance": provenance})
 
 
 def _points(load: StorageLoad, may: Sequence[str]) -> list[dict[str, Any]]:

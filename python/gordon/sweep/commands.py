@@ -3,7 +3,7 @@ names of the command line, and the values of its device, as `--set` takes them: 
 definition, with its checks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -35,6 +35,8 @@ from gordon.options.devices import (
     Responses,
 )
 from gordon.options.loads import BenchLoad, Host, Pattern, TraceLoad
+from gordon.reports.cache import CacheReport, FlashCacheReport, TieredReport
+from gordon.reports.devices import WaReport
 
 Values = dict[str, Any]
 """Values by key: numbers, texts, truth values, and lists for options that may be repeated."""
@@ -62,7 +64,7 @@ class Command:
     """Its options."""
     kind: str | None
     """Schema of the device whose values are keys. None: there are none."""
-    simulate: Callable[[Values, list[str]], dict[str, Any]]
+    simulate: Callable[[Values, list[str]], Mapping[str, Any]]
     """Runs it with the parameters of the click command and settings `KEY=VALUE` of the device."""
     objectives: tuple[str, ...]
     """Objectives of a sweep that names none."""
@@ -189,26 +191,26 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _of_device(module: str, function: str) -> Callable[[Values, list[str]], dict[str, Any]]:
+def _of_device(module: str, function: str) -> Callable[[Values, list[str]], Mapping[str, Any]]:
     """A replay or a pattern on a simulated device."""
 
-    def simulate(given: Values, changes: list[str]) -> dict[str, Any]:
+    def simulate(given: Values, changes: list[str]) -> Mapping[str, Any]:
         chosen = only_given(given)
         load = chosen.pop("trace" if function == "replay" else "pattern")
         run = getattr(import_module(module), function)
-        report: dict[str, Any] = run(load, set_values=changes, **chosen).report
+        report: Mapping[str, Any] = run(load, set_values=changes, **chosen).report
         return report
 
     return simulate
 
 
-def _wa(given: Values, _: list[str]) -> dict[str, Any]:
+def _wa(given: Values, _: list[str]) -> WaReport:
     from gordon import flash
 
     return flash.wa(**only_given(given))
 
 
-def _cache(given: Values, changes: list[str]) -> dict[str, Any]:
+def _cache(given: Values, changes: list[str]) -> CacheReport | FlashCacheReport:
     from gordon import cache
     from gordon.cache.flashcache import NAME, refused
 
@@ -218,7 +220,7 @@ def _cache(given: Values, changes: list[str]) -> dict[str, Any]:
     return cache.replay(chosen.pop("trace"), **chosen)
 
 
-def _tiered(given: Values, _: list[str]) -> dict[str, Any]:
+def _tiered(given: Values, _: list[str]) -> TieredReport:
     from gordon.cache import tiered
 
     chosen = only_given(given)

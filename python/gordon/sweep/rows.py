@@ -1,6 +1,7 @@
 """Rows of a sweep: results with flat names, objectives, the Pareto front, the effect of a range."""
 
 import json
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from statistics import fmean, quantiles
@@ -19,7 +20,7 @@ LEFT_OUT = ("provenance", "config", "input", "version", "seed")
 ADDED = ("configuration", "error", "warnings", "pareto", "version", "seed", "inputs", "settings")
 
 
-def flat(report: dict[str, Any]) -> Row:
+def flat(report: Mapping[str, Any]) -> Row:
     """The numbers and texts of a result by dotted keys. Lists are left out, but for levels, which
     have names."""
     row: Row = {}

@@ -17,6 +17,7 @@ from gordon import _core, flash
 from gordon.errors import GordonError
 from gordon.options import several
 from gordon.presets import Device
+from gordon.reports.devices import FlashRun
 
 #: Transfers at the device: the threads that the sort moves them by, with one temporary folder
 #: (crates/sort/src/job.rs).
@@ -134,10 +135,10 @@ class Simulated:
         return figures_of(flash.replay(trace, self.device, format="fio", **options).report)
 
 
-def figures_of(report: dict[str, Any]) -> dict[str, Any]:
+def figures_of(report: FlashRun) -> dict[str, Any]:
     """The figures of a run that the search uses."""
     # What takes no time, as a trim alone, keeps nothing busy.
-    busy = {key: value or 0.0 for key, value in report["utilisation"].items()}
+    busy = report["utilisation"]
     pages = report["pages"]
     return {
         "seconds": report["simulated_s"],
@@ -147,10 +148,10 @@ def figures_of(report: dict[str, Any]) -> dict[str, Any]:
         "gc_bytes": pages["gc_program"] * report["page_bytes"],
         "erases": report["erases"],
         "queue_depth": report["outstanding"]["mean"],
-        "dies_busy": min(busy["die"], 1.0),
-        "dies_reading": busy["die_read"],
-        "dies_writing": busy["die_write"],
-        "buses_busy": busy["bus"],
-        "busiest_bus": max((bus or 0.0 for bus in report["utilisation"]["buses"]), default=0.0),
-        "collecting": busy["collecting"],
+        "dies_busy": min(busy["die"] or 0.0, 1.0),
+        "dies_reading": busy["die_read"] or 0.0,
+        "dies_writing": busy["die_write"] or 0.0,
+        "buses_busy": busy["bus"] or 0.0,
+        "busiest_bus": max((bus or 0.0 for bus in busy["buses"]), default=0.0),
+        "collecting": busy["collecting"] or 0.0,
     }

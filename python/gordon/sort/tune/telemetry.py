@@ -13,6 +13,7 @@ from typing import Any
 
 from gordon import block, threads
 from gordon.errors import GordonError
+from gordon.reports.sort import Phase
 
 Json = dict[str, Any]
 #: The time of the request, by the clock of this process, and the status.
@@ -105,7 +106,7 @@ def at(samples: Sequence[Sample], moment: float) -> Json:
     return known[-1][1]
 
 
-def by_phase(samples: Sequence[Sample], begin: float, phases: Sequence[Json]) -> Json:
+def by_phase(samples: Sequence[Sample], begin: float, phases: Sequence[Phase]) -> Json:
     """The growth over a run, over its phases, and between each two samples."""
     first, last = samples[0][1], samples[-1][1]
     unit, timed = last["unit"], last["emulation"] is not None

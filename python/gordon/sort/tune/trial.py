@@ -12,6 +12,7 @@ from gordon.energy.series import Span
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.errors import GordonError
+from gordon.sort.run import TimedSort
 from gordon.sort.tune.point import Point
 
 #: Runs work and returns the joules that were drawn meanwhile.
@@ -104,7 +105,7 @@ class Trials:
             self.output.unlink(missing_ok=True)
         for path in (self.source, self.output):
             forget(path)
-        reports: list[dict[str, Any]] = []
+        reports: list[TimedSort] = []
         joules: float | None = None
         if self.meter is None:
             reports.append(self._sort(point))
@@ -118,17 +119,21 @@ class Trials:
                 "more --records, or a meter with a shorter interval",
                 kind="no-sample",
             )
-        keys = ("plan", "phases", "direct", "io", "passes", "temp_bytes")
         return cost, {
             "time_s": report["time_s"],
             "cpu_s": report["cpu_user_s"] + report["cpu_system_s"],
             "energy_j": joules,
             "power_w": None if joules is None else joules / report["time_s"],
             "peak_resident_bytes": report["peak_resident_bytes"] if self._own_peak else None,
-            **{key: report[key] for key in keys},
+            "plan": report["plan"],
+            "phases": report["phases"],
+            "direct": report["direct"],
+            "io": report["io"],
+            "passes": report["passes"],
+            "temp_bytes": report["temp_bytes"],
         }
 
-    def _sort(self, point: Point) -> dict[str, Any]:
+    def _sort(self, point: Point) -> TimedSort:
         options = self.given | point.options(self.temp)
         self._own_peak = forget_peak()
         self.began = time.monotonic()

@@ -1,0 +1,13 @@
+"""What the mechanism of a disk does with its time."""
+
+from gordon.reports.shared import MechanismTime
+
+
+def mechanism(times: MechanismTime) -> dict[str, float]:
+    """Seconds of the mechanism by what it does."""
+    return {
+        "seek": times["seek"],
+        "rotation": times["rotation"],
+        "transfer": times["transfer"],
+        "idle": times["idle"],
+    }

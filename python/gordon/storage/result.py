@@ -1,0 +1,43 @@
+"""The types of characterisations: what the core reports, and what the package adds."""
+
+from typing import Any, NotRequired, TypedDict, final
+
+from gordon.reports.storage import MeasuredStorage, SimulatedStorage
+
+
+class Provenance(TypedDict):
+    """Inputs of a result."""
+
+    version: str
+    seed: int
+    #: The configuration of the measurement.
+    config: dict[str, Any]
+    #: When it was measured. Simulations have none: the same seed gives the same bytes.
+    time: NotRequired[str]
+
+
+@final
+class Measured(MeasuredStorage):
+    """A characterisation of real storage."""
+
+    #: Whether values are measured or modelled.
+    kind: str
+    #: What was measured.
+    storage: str
+    warnings: list[str]
+    provenance: Provenance
+
+
+@final
+class Modelled(SimulatedStorage):
+    """A characterisation of a simulated device."""
+
+    #: Whether values are measured or modelled.
+    kind: str
+    #: The device.
+    storage: str
+    warnings: list[str]
+    provenance: Provenance
+
+
+Characterisation = Measured | Modelled
