@@ -63,7 +63,7 @@ setup: build spark
 
 test: setup
 	cargo test --workspace --locked
-	$(VENV)/python -m pytest tests/python
+	$(VENV)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
 lint: build
 	cargo fmt --check
