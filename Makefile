@@ -1,6 +1,7 @@
 # make demo   trace a real job, find its best node; run a job on Spark; survey the paper's jobs
 # make setup  installs Spark, and as root on Debian the programs that tests use
 # make test   every test, after setup
+# make check  layers, options, reference, types and layout, in under two minutes
 # make build  leaves .venv/bin/gordon
 # make lint   formatting and lints, all errors
 # make bench  speed and operation counts
@@ -30,8 +31,8 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark setup test build lint bench torture fuzz miri golden guide reference results machines \
-	figures sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
+.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide reference \
+	results machines figures sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
 .venv/maturin: pyproject.toml requirements.lock
@@ -64,6 +65,14 @@ setup: build spark
 test: setup
 	cargo test --workspace --locked
 	$(VENV)/python -m pytest tests/python --numprocesses 2 --dist loadfile
+
+# What most changes break, in under two minutes.
+CHECKED := architecture options outputs reference reports tidy
+check: build
+	$(VENV)/ruff format --check .
+	$(VENV)/ruff check .
+	$(VENV)/mypy
+	$(VENV)/python -m pytest $(CHECKED:%=tests/python/test_%.py)
 
 lint: build
 	cargo fmt --check
