@@ -21,7 +21,9 @@
 # make validate  predicts three jobs on three targets, runs them there and writes docs/validation/here.md;
 #             as root on Linux with two cores, quiet, 15 minutes
 # make validate-cluster  runs the seven jobs on local nodes, predicts each from the others and writes
-#             docs/validation/cluster.md; as root on Linux with Java and PySpark, quiet, some hours
+#             docs/validation/cluster.md; runs are kept there, so only missing ones are measured; as
+#             root on Linux with Java and PySpark, quiet, 2.5 minutes a run; JOBS=sort,ngram
+#             measures some jobs, REPEATS=1 one run of each configuration
 # make validate-ec2 DATA=DIR  writes docs/validation/ec2.md from published traces and times of EC2 machines
 # make bundle RUNS=DIR  makes the bundled traces from runs DIR/JOB/N of `gordon workload run`
 # make bundle-log LOG=FILE  makes the bundled event log from that of a sort
@@ -173,7 +175,7 @@ validate: build
 
 validate-cluster: build
 	sh scripts/build/spark.sh
-	$(VENV)/python scripts/validation/validate_cluster.py
+	$(VENV)/python scripts/validation/validate_cluster.py $(JOBS:%=--jobs %) $(REPEATS:%=--runs %)
 
 validate-ec2: build
 	$(VENV)/python scripts/validation/validate_ec2.py $(or $(DATA),$(error DATA=DIR is missing))

@@ -7,8 +7,10 @@ root on Linux, with Java and PySpark (scripts/build/spark.sh), and nothing else 
 
     python scripts/validation/validate_cluster.py [OPTIONS]
 
-Without options it measures what is missing and writes the page. `--jobs sort,ngram` measures some
-of the jobs; `--page RESULTS.json` prints the page of recorded results.
+Measured runs are kept in docs/validation/cluster, an archive for each job. Without options the
+program measures the runs that no archive has and writes the page of all. `--jobs sort,ngram`
+measures some of the jobs, `--runs 1` one run of each configuration, `--measured` nothing;
+`--page RESULTS.json` prints the page of recorded results.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import argparse
 import json
 import math
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -27,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+import cluster_runs
 from gordon import __version__, survey
 from gordon._core import parse_bytes
 from gordon.errors import GordonError
@@ -35,7 +39,10 @@ from gordon.workload.standalone import HEAP_SHARE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/validation/cluster.md"
+ARCHIVES = ROOT / "docs/validation/cluster"
 WORK = ROOT / "build/validate-cluster"
+#: Runs as the archives have them.
+KEPT = WORK / "kept"
 RESULTS = WORK / "results.json"
 GORDON = ROOT / ".venv/bin/gordon"
 Json = dict[str, Any]
@@ -124,27 +131,44 @@ def space(path: Path) -> Path:
     return path
 
 
-def folder_of(job: str, cluster: Cluster, number: int) -> Path:
-    """The folder of a run."""
-    return WORK / "runs" / f"{job}-{cluster.nodes}x{cluster.machine}-{number}"
+def name_of(job: str, cluster: Cluster, number: int) -> str:
+    """The name of a run."""
+    return f"{job}-{cluster.nodes}x{cluster.machine}-{number}"
 
 
-def measure(job: str, cluster: Cluster, number: int) -> Json:
-    """Runs a job, unless its folder is there; its length by the run, and by the event log alone."""
-    folder = folder_of(job, cluster, number)
-    if not folder.exists():
-        words = [
-            *(str(GORDON), "workload", "run", job, "--size", JOBS[job]),
-            *("--nodes", str(cluster.nodes), "--cores", str(cluster.cores)),
-            *("--memory", cluster.memory, "--seed", "1", "-o", str(folder)),
-            *([] if cluster.disk is None else ["--disk-rate", cluster.disk]),
-        ]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            print(f"{folder.name}: {done.stderr.strip().splitlines()[-1]}", flush=True)
-            return {}
-    run = json.loads((folder / "run.json").read_text())
-    return {"folder": str(folder), "run_s": run["duration_s"], "warnings": run["warnings"]}
+def measure(job: str, cluster: Cluster, number: int) -> None:
+    """Runs a job and keeps the run in the archive of the job. A failed run is left out."""
+    name = name_of(job, cluster, number)
+    made = WORK / "runs" / name
+    words = [
+        *(str(GORDON), "workload", "run", job, "--size", JOBS[job]),
+        *("--nodes", str(cluster.nodes), "--cores", str(cluster.cores)),
+        *("--memory", cluster.memory, "--seed", "1", "--force", "-o", str(made)),
+        *([] if cluster.disk is None else ["--disk-rate", cluster.disk]),
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"{name}: {done.stderr.strip().splitlines()[-1]}", flush=True)
+        return
+    cluster_runs.keep(made, KEPT / name)
+    shutil.rmtree(made)
+    cluster_runs.pack([*KEPT.glob(f"{job}-[0-9]*x*")], archive_of(job))
+
+
+def archive_of(job: str) -> Path:
+    """The archive of the runs of a job."""
+    return ARCHIVES / f"{job}.tar.xz"
+
+
+def read(job: str, cluster: Cluster) -> list[Json]:
+    """The kept runs of a job on a configuration: folder, length and warnings."""
+    found = []
+    for folder in sorted(KEPT.glob(f"{name_of(job, cluster, 0)[:-1]}[0-9]")):
+        run = json.loads((folder / "run.json").read_text())
+        found.append(
+            {"folder": str(folder), "run_s": run["duration_s"], "warnings": run["warnings"]}
+        )
+    return found
 
 
 def predict(run: Json, cluster: Cluster, space_file: Path, how: str) -> dict[str, Json]:
@@ -405,34 +429,32 @@ def page(results: Json) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measured(jobs: list[str], repeats: int, *, is_measured: bool) -> Json:
-    """Measures in mixed order, then predicts. With `is_measured`, what is missing is left out."""
-    (WORK / "runs").mkdir(parents=True, exist_ok=True)
+def measure_missing(jobs: list[str], repeats: int) -> None:
+    """Measures the runs that no archive has, in mixed order."""
     order = random.Random(1)
     todo = []
     for number in range(repeats):
         of_number = [(job, one, number) for job in jobs for one in CLUSTERS]
         order.shuffle(of_number)
-        todo += of_number
-    folders: dict[tuple[str, str], list[Json]] = {}
+        todo += [key for key in of_number if not (KEPT / name_of(*key)).exists()]
     for at, (job, one, number) in enumerate(todo, 1):
-        if is_measured and not folder_of(job, one, number).exists():
-            continue
         print(f"{at}/{len(todo)}: {job} on {one.name}", flush=True)
-        if found := measure(job, one, number):
-            folders.setdefault((job, one.name), []).append(found)
+        measure(job, one, number)
+
+
+def predictions() -> Json:
+    """The kept runs of all jobs, and what is predicted from each."""
     space_file = space(WORK / "local-nodes.toml")
     results: Json = {
         "version": __version__,
-        "runs": repeats,
-        "sizes": {job: JOBS[job] for job in jobs},
+        "sizes": {job: size for job, size in JOBS.items() if archive_of(job).exists()},
         "clusters": [one.name for one in CLUSTERS],
         "jobs": {},
     }
-    for job in jobs:
+    for job in results["sizes"]:
         of_job = results["jobs"][job] = {}
         for one in CLUSTERS:
-            runs = folders.get((job, one.name), [])
+            runs = read(job, one)
             by = {how: [predict(run, one, space_file, how) for run in runs] for how in HOWS}
             of_job[one.name] = {
                 "runs": runs,
@@ -450,14 +472,21 @@ def main() -> None:
     parser.add_argument("--jobs", default=",".join(JOBS))
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument(
-        "--measured", action="store_true", help="only what was measured before; measure nothing"
+        "--measured", action="store_true", help="measure nothing; predict from the kept runs"
     )
     args = parser.parse_args()
     if args.page is not None:
         sys.stdout.write(page(json.loads(args.page.read_text())))
         return
+    shutil.rmtree(KEPT, ignore_errors=True)
+    for folder in (KEPT, WORK / "runs"):
+        folder.mkdir(parents=True, exist_ok=True)
+    for archive in ARCHIVES.glob("*.tar.xz"):
+        cluster_runs.unpack(archive, KEPT)
     try:
-        results = measured(args.jobs.split(","), args.runs, is_measured=args.measured)
+        if not args.measured:
+            measure_missing(args.jobs.split(","), args.runs)
+        results = predictions()
     except GordonError as failed:
         sys.exit(f"error: {failed.args[0]}")
     RESULTS.write_text(json.dumps(results))

@@ -1,13 +1,19 @@
-"""The page of predicted and measured times of local nodes, of made-up results."""
+"""The page of predicted and measured times of local nodes, of made-up results; kept runs."""
 
 from __future__ import annotations
 
+import gzip
 import importlib
+import json
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from gordon import bundled, survey
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts/validation"
 
@@ -78,3 +84,58 @@ def test_the_order_of_times_that_are_apart_is_compared(script: Any) -> None:
 
     assert script.ordered([pair(10, 9), pair(20, 8), pair(10.5, 30)]) == (0, 2)
     assert script.ordered([pair(10, 9), pair(20, 18)]) == (1, 1)
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    yield importlib.import_module("cluster_runs")
+    sys.modules.pop("cluster_runs", None)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run with an event log that names the machine."""
+    made = tmp_path / "run"
+    shutil.copytree(bundled.FOLDER / "sort/1", made)
+    log = made / "eventlog/app-1"
+    log.parent.mkdir()
+    text = gzip.decompress((bundled.FOLDER / "spark-sort.gz").read_bytes()).decode()
+    log.write_text(text.replace("node-1", "10.77.0.2"))
+    return made
+
+
+def test_a_kept_run_has_no_name_of_the_machine_and_gives_the_same_predictions(
+    runs: Any, run: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    runs.keep(run, kept)
+    log = gzip.decompress((kept / runs.LOG).read_bytes()).decode()
+    assert "10.77.0.2" in (run / "eventlog/app-1").read_text()
+    assert "10.77.0.2" not in log
+    assert not {"command", "data", "output"} & set(json.loads((kept / "run.json").read_text()))
+    one, other = (
+        survey.run(log, space="ec2", nodes=[2], reference="m5.large", model="tasks")
+        for log in (run / "eventlog/app-1", kept / runs.LOG)
+    )
+    assert one["designs"] == other["designs"]
+
+
+def test_an_archive_has_the_runs_and_is_the_same_of_the_same_runs(
+    runs: Any, run: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for name in ("sort-1x1-0", "sort-1x1-1"):
+        runs.keep(run, kept / name)
+    archives = [tmp_path / f"{name}.tar.xz" for name in "ab"]
+    for archive in archives:
+        runs.pack(list(kept.iterdir()), archive)
+    assert archives[0].read_bytes() == archives[1].read_bytes()
+    runs.unpack(archives[0], tmp_path / "read")
+
+    def files(folder: Path) -> dict[str, bytes]:
+        paths = (path for path in folder.rglob("*") if path.is_file())
+        return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+    assert files(tmp_path / "read") == files(kept)
