@@ -31,7 +31,7 @@ HEAVY = (
     "zipfile",
     "importlib.metadata",
     "importlib.resources",
-    "gordon.report",
+    "gordon.report.",
     "gordon.survey",
 )
 PYTHON = Path(__file__).parents[2] / "python"

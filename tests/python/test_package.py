@@ -32,7 +32,7 @@ def test_import_gordon_reaches_each_public_package(name: str) -> None:
 def test_dir_lists_the_public_packages_and_all_public_packages_are_listed() -> None:
     folder = Path(gordon.__file__).parent
     public = {path.parent.name for path in folder.glob("*/__init__.py")}
-    assert public - {"cli", "options", "parts", "report"} == set(PACKAGES)
+    assert public - {"cli", "options", "parts", "report", "reports"} == set(PACKAGES)
     assert dir(gordon) == sorted(["GordonError", "__version__", *PACKAGES])
 
 

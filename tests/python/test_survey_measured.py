@@ -169,7 +169,7 @@ def test_the_parquet_file_has_the_points(run: Run) -> None:
     survey(run, job(run, reads=8, kib=64), "--space", own, "--parquet", "designs.parquet")
     metadata = parquet.read_schema("designs.parquet").metadata
     config = next(json.loads(text) for text in metadata.values() if b'"measured"' in text)
-    assert len(config["measured"]["ssd.json"]["points"]) == len(report["points"])
+    assert len(config["catalogue"]["measured"]["ssd.json"]["points"]) == len(report["points"])
 
 
 def test_the_file_is_relative_to_the_space_and_that_of_a_setting_to_the_working_directory(
