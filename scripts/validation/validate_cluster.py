@@ -140,15 +140,16 @@ def measure(job: str, cluster: Cluster, number: int) -> None:
     """Runs a job and keeps the run in the archive of the job. A failed run is left out."""
     name = name_of(job, cluster, number)
     made = WORK / "runs" / name
+    shutil.rmtree(made, ignore_errors=True)
     words = [
         *(str(GORDON), "workload", "run", job, "--size", JOBS[job]),
         *("--nodes", str(cluster.nodes), "--cores", str(cluster.cores)),
-        *("--memory", cluster.memory, "--seed", "1", "--force", "-o", str(made)),
+        *("--memory", cluster.memory, "--seed", "1", "-o", str(made)),
         *([] if cluster.disk is None else ["--disk-rate", cluster.disk]),
     ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        print(f"{name}: {done.stderr.strip().splitlines()[-1]}", flush=True)
+        print(f"{name}: {done.stderr.strip()}", flush=True)
         return
     cluster_runs.keep(made, KEPT / name)
     shutil.rmtree(made)
@@ -486,6 +487,8 @@ def main() -> None:
     try:
         if not args.measured:
             measure_missing(args.jobs.split(","), args.runs)
+        if not any(KEPT.iterdir()):
+            sys.exit("error: no run was measured, so that there is no page to write")
         results = predictions()
     except GordonError as failed:
         sys.exit(f"error: {failed.args[0]}")
