@@ -55,6 +55,8 @@ ALSO = {
     "block wear": ["in"],
     "sweep": ["in"],
     "cost petabyte": ["--inputs", "in"],
+    "cost grids": [],
+    "cost prices": [],
     "rack": ["--node", "none", "--space", "in"],
     "plan": ["--node", "none", "--link", "1Gb", "--jobs", "in"],
     "meter list": [],
@@ -124,6 +126,8 @@ def test_no_output_destroys_what_a_command_reads(
     others |= {"reproduce gordon", "reproduce joulesort", "reproduce rewrite"}
     others |= {
         "trace formats",
+        "cost grids",
+        "cost prices",
         "workload list",
         "spaces list",
         "parts list",

@@ -1,4 +1,4 @@
-"""`gordon cost petabyte`, `gordon cost inputs`."""
+"""`gordon cost petabyte`, `gordon cost inputs`, `gordon cost grids`, `gordon cost prices`."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
-from gordon.options.costs import PetabyteOptions
+from gordon.options.costs import PetabyteOptions, PriceOptions
 from gordon.options.outputs import PetabyteTable
 
 
@@ -44,3 +44,62 @@ def inputs(name: str) -> None:
     from gordon.cost import inputs as files
 
     click.echo(files.text(name), nl=False)
+
+
+@cost.command()
+@options.json_out
+def grids(json_path: str | None) -> None:
+    """List the carbon of electricity by country and by region of a cloud.
+
+    Values are averages of a year. Countries have the emissions of fuels from their extraction on;
+    regions of EC2 and Azure in the United States have direct emissions only.
+    """
+    from dataclasses import asdict
+
+    from gordon.cli import output
+    from gordon.cli.terminal import Column
+    from gordon.cost import grids as table
+    from gordon.human import figures
+
+    output.check(json_path)
+    rows = list(table.grids().values())
+    columns = [
+        Column("id", [row.id for row in rows]),
+        Column("name", [row.name for row in rows]),
+        Column("g/kWh", [figures(row.grams_per_kwh) for row in rows], right=True),
+        Column("year", [str(row.year) for row in rows], right=True),
+        Column("source", [row.source for row in rows], wraps=True, spare=1, enough=30),
+    ]
+    output.table(columns, {"grids": [asdict(row) for row in rows]}, json_path)
+
+
+@cost.command()
+@command.of(PriceOptions)
+@options.json_out
+def prices(json_path: str | None, year: int | None) -> None:
+    """List prices of DRAM, flash, SSDs and disks by year.
+
+    Prices are in US dollars of the year for a GB. A year that the table of a medium lacks has a
+    price between those of the years around it.
+    """
+    from dataclasses import asdict
+
+    from gordon.cli import output
+    from gordon.cli.cost_view import show_prices
+    from gordon.cost import prices as table
+
+    output.check(json_path)
+    found = table.of(year)
+    media = [
+        {
+            "id": medium.id,
+            "summary": medium.summary,
+            "first_year": medium.first,
+            "last_year": medium.last,
+            "source": medium.source,
+        }
+        for medium in table.media().values()
+    ]
+    result = {"media": media, "prices": [asdict(price) for price in found]}
+    files = [(json_path, result)]
+    output.finish(lambda console: show_prices(console, found), files, is_quiet=True)

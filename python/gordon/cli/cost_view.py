@@ -1,10 +1,11 @@
-"""The screen of `gordon cost petabyte`."""
+"""The screens of `gordon cost petabyte` and `gordon cost prices`."""
 
 from collections.abc import Callable
 from typing import Any
 
 from gordon.cli.paper_view import show_items
 from gordon.cli.terminal import Column, Output
+from gordon.cost.prices import Price, media
 from gordon.human import figures, short
 
 Row = dict[str, Any]
@@ -73,3 +74,19 @@ def _money(cost: float) -> str:
 
 def _parts(row: Row) -> str:
     return f"{figures(row['parts'])} x {row['part']}"
+
+
+def show_prices(console: Output, prices: list[Price]) -> None:
+    """A row for each year and a column for each medium; ~ marks interpolated prices."""
+    years = sorted({price.year for price in prices})
+    cells = {(price.year, price.medium): price for price in prices}
+
+    def cell(year: int, medium: str) -> str:
+        price = cells.get((year, medium))
+        if price is None:
+            return "-"
+        return ("~" if price.is_interpolated else "") + figures(price.usd_per_gb)
+
+    columns = [Column(id, [cell(year, id) for year in years], right=True) for id in media()]
+    console.text("USD for a GB; ~: between the prices of the years around it")
+    console.table([Column("year", [str(year) for year in years]), *columns])

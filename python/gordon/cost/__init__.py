@@ -7,7 +7,8 @@
 
 `petabyte` is the cost model of section 6.2 of the Gordon paper, `rack` the node, enclosure and rack
 of its section 3 for any node, `plan` a queue of jobs on the virtualised array of its section 6.3.
-Each result that the paper prints is next to the computed one. A failure raises
+Each result that the paper prints is next to the computed one. `gordon.cost.grids` has the carbon of
+electricity, `gordon.cost.prices` prices of memory and storage by year. A failure raises
 `gordon.GordonError`, whose args are (message, hint).
 """
 

@@ -1,10 +1,10 @@
-"""Installations: the cost of a petabyte, racks of nodes, plans of jobs."""
+"""Installations: the cost of a petabyte, prices by year, racks of nodes, plans of jobs."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from gordon.options import Path
-from gordon.options.kinds import COUNT, FILE, PRESET, SIZE, Text
+from gordon.options.kinds import COUNT, FILE, PRESET, SIZE, Text, Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +18,14 @@ class PetabyteOptions:
     """What is stored. Default: that of the inputs, a petabyte."""
     processors: Annotated[int | None, COUNT] = None
     """Processors of each server, for all media. Default: those of the inputs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceOptions:
+    """A year of prices."""
+
+    year: Annotated[int | None, Whole(1, "Y")] = None
+    """Year of the prices. Default: all years."""
 
 
 @dataclass(frozen=True, kw_only=True)
