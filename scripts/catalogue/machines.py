@@ -6,8 +6,9 @@ python scripts/catalogue/machines.py --prices SPACE FILE
                                               put the prices of a price file in a table first
 
 A table in scripts/catalogue/machines/ has a row per machine of a cloud; families.toml has what a
-family shares, and sources.toml where the values come from. Of `modern` only speeds and prices are
-computed (scripts/catalogue/modern.py). Price files are those of `gordon spaces update`.
+family shares, and sources.toml where the values come from. Of `modern` only speeds, prices and
+embodied carbon are computed (scripts/catalogue/modern.py). embodied.py has the model of embodied
+carbon. Price files are those of `gordon spaces update`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import embodied
 import modern
 from gordon.survey import price_files
 
@@ -45,6 +47,8 @@ HEADER = """\
 #   network             bits a second, each way
 #   price_per_hour      on demand, Linux, without block storage; price_spot_per_hour interruptible
 #   minimum_billing     the shortest time that is billed
+#   embodied_kg         kg of CO2-equivalent: share of the manufacture of a server, with its local
+#                       storage and without volumes
 #   volume_price_per_gib_month  of block storage, for machines whose storage is not local
 #   idle, active        share of a server's power, without block storage and cooling
 
@@ -191,7 +195,8 @@ def machine(
 ) -> str:
     """The TOML of a machine."""
     storage = STORAGE[space](row)
-    family = families[space][FAMILY[space](row["id"])]
+    name = FAMILY[space](row["id"])
+    family = families[space][name]
     vcpus = int(row["vcpus"])
     gib = float(row["memory_mib"]) / 1024 if "memory_mib" in row else float(row["memory_gib"])
     network = (
@@ -219,6 +224,10 @@ def machine(
     lines.append(f"minimum_billing = {quoted(billing['minimum'])}")
     if "local = true" not in storage:
         lines.append(f"volume_price_per_gib_month = {billing['volume_usd']}")
+    carbon = embodied.of_instance(f"{space}.{name}", vcpus, gib)
+    reason = embodied.reason(f"{space}.{name}")
+    reason = f"{reason}; otherwise as in `sources`" if reason else None
+    lines.append(f"embodied_kg = {assumed(f'{carbon:.1f}', reason)}")
     lines.extend(watts(space, family, vcpus, families["watts"]))
     return "\n".join(lines) + "\n"
 
@@ -231,6 +240,8 @@ def sources(space: str, about: dict[str, Any], families: dict[str, Any], unit: f
     for key, score in (("core_speed", "busy"), ("core_speed_single", "single")):
         rows[key] = {"source": scores[score].replace("UNIT", str(unit)), "date": date}
     rows["threads_per_core"] = families["threads"]
+    carbon = embodied.constants()["sources"]
+    rows["embodied_kg"] = {"source": carbon["cloud"], "date": carbon["date"]}
     for key in ("idle", "active"):
         rows[key] = {"source": rates["source"], "date": rates["date"]}
     lines = ["[sources]"]

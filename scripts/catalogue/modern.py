@@ -1,5 +1,6 @@
-"""Speeds and prices of the space `modern`, computed from machines/{boards,servers}.csv.
+"""Computed values of the space `modern`: speeds, prices, embodied carbon.
 
+They come from machines/{boards,servers,embodied}.csv.
 `text` is the space with these values in the place of those that it had; machines.py writes it. The
 unit of speed is a vCPU of an EC2 m5 with all vCPUs busy (`scores` of families.toml).
 """
@@ -13,6 +14,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import embodied
+from gordon import _core
 
 HERE = Path(__file__).resolve().parent / "machines"
 
@@ -133,10 +137,21 @@ def server_values(id: str) -> dict[str, str]:
     }
 
 
+def carbon_value(id: str, memory: str) -> str:
+    """Embodied carbon as TOML of a machine with a memory such as `8GiB`."""
+    carbon = embodied.of_machine(id, _core.parse_bytes(memory) / 2**30)
+    reason, source = embodied.reason(id), embodied.constants()["sources"]["bought"]
+    return assumed(f"{carbon:.1f}", f"{source}; {reason}")
+
+
 def text(space: str) -> str:
     """The space with the computed values. Lines of a value that a machine lacks are not added."""
     values = {id: board_values(id) for id in rows("boards")}
     values |= {id: server_values(id) for id in rows("servers")}
+    for machine in tomllib.loads(space)["machines"]:
+        memory = machine["memory"]
+        memory = memory["value"] if isinstance(memory, dict) else memory
+        values[machine["id"]]["embodied_kg"] = carbon_value(machine["id"], memory)
     return "".join(_lines(space, values))
 
 

@@ -1,4 +1,5 @@
-"""The speeds of the shipped machines, compared with a second benchmark of the same source."""
+"""The speeds of the shipped machines, compared with a second benchmark of the same source, and
+their embodied carbon, compared with a second model."""
 
 import csv
 import tomllib
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import embodied
 import machines
 import modern
 
@@ -160,6 +162,23 @@ def test_speeds_of_servers_agree_with_instances_that_have_their_processor() -> N
     like = {id: row["single_as"] for id, row in rows if "." in row["single_as"]}
     assert set(like) == {"xeon-8280", "epyc-7763", "xeon-8380-2s"}
     compare("instance", {id: busy[id] / modern.cloud_speed(of, "busy") for id, of in like.items()})
+
+
+def test_servers_have_half_to_three_quarters_of_the_carbon_of_a_second_model() -> None:
+    """Cloud Carbon Footprint starts from 1,000 kg for a server with the drives that it is sold
+    with; ours has none."""
+    rows = {id: row for id, row in embodied.rows().items() if row["ccf_kg"]}
+    assert len(rows) == 4
+    for id, row in rows.items():
+        ours = embodied.of_machine(id, float(row["server_gib"]))
+        assert 0.5 < ours / float(row["ccf_kg"]) < 0.75, id
+
+
+def test_an_instance_has_its_share_of_a_server_and_of_its_drives() -> None:
+    factors = embodied.constants()["factors"]
+    whole = embodied.without_memory("ec2.i3") + 15_200 * factors["ssd_gb"]
+    one = embodied.of_instance("ec2.i3", 4, 30.5)
+    assert one == pytest.approx(whole * 4 / 72 + 30.5 * factors["memory_gib"])
 
 
 def test_each_exception_has_its_reason() -> None:

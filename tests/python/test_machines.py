@@ -18,10 +18,11 @@ SPACES = ROOT / "python/gordon/survey/spaces"
 NAMES = ("ec2", "gcp", "azure", "modern")
 
 REQUIRED = {"id", "summary", "cores", "threads_per_core", "core_speed", "core_speed_single"}
-REQUIRED |= {"memory", "storage", "network", "idle", "active"}
+REQUIRED |= {"memory", "storage", "network", "idle", "active", "embodied_kg"}
 PRICES = {"price_per_hour", "price_spot_per_hour", "purchase_price", "volume_price_per_gib_month"}
 OPTIONAL = {*PRICES, "minimum_billing", "source", "date", "models"}
-NUMBERS = ("cores", "threads_per_core", "core_speed", "core_speed_single", *sorted(PRICES))
+SPEEDS = ("core_speed", "core_speed_single")
+NUMBERS = ("cores", "threads_per_core", *SPEEDS, "embodied_kg", *sorted(PRICES))
 BITS = {"Mb": 1e6, "Gb": 1e9}
 
 Table = dict[str, Any]

@@ -375,9 +375,12 @@ def test_a_bad_ownership_is_one_clear_error(files: Path, run: Run, trace: str, c
         "price_reserved_per_hour",
         "purchase_price",
         "volume_price_per_gib_month",
+        "embodied_kg",
     ],
 )
-def test_a_price_below_zero_is_refused(files: Path, run: Run, trace: str, key: str) -> None:
+def test_a_price_or_carbon_below_zero_is_refused(
+    files: Path, run: Run, trace: str, key: str
+) -> None:
     ran = run("survey", trace, "--space", "own.toml", "--set", f"machines.small.{key}=-1")
     ran.refused("impossible", "machine `small`", key)
 

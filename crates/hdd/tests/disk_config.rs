@@ -31,6 +31,13 @@ fn every_number_of_the_preset_has_a_source() {
 #[test]
 fn impossible_values_are_refused() {
     for (from, to, says) in [
+        ("price = { value = 100,", "price = { value = -100,", "price is -100"),
+        ("embodied_kg = { value = 20,", "embodied_kg = { value = -20,", "embodied_kg is -20"),
+        (
+            "rated_life_years = { value = 5,",
+            "rated_life_years = { value = 0,",
+            "rated_life_years is 0",
+        ),
         ("value = 7200,", "value = 0,", "geometry.rpm is 0"),
         ("heads = { value = 8,", "heads = { value = 0,", "geometry.heads is 0"),
         ("sectors = { value = 1953525168,", "sectors = { value = 0,", "geometry.sectors is 0"),

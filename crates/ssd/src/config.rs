@@ -17,6 +17,18 @@ use serde::{Deserialize, Serialize};
 pub struct SsdConfig {
     /// One-line description of the part.
     pub summary: String,
+    /// Price of the device: in US dollars in the shipped catalogue, in the currency of the space in
+    /// a part of a space. The simulation does not use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Sourced<f64>>,
+    /// Embodied carbon: kg of CO2-equivalent of manufacturing the device. The simulation does not
+    /// use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embodied_kg: Option<Sourced<f64>>,
+    /// Years of service that the manufacturer warrants, regardless of wear. The simulation does not
+    /// use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rated_life_years: Option<Sourced<f64>>,
     /// Exported capacity in bytes. The rest of the array is over-provisioning.
     pub capacity: Sourced<Bytes>,
     /// Over-provisioning: the array has the exported capacity and this share of it, such as `18%`,
@@ -502,7 +514,23 @@ impl SsdConfig {
         })
     }
 
+    /// Returns an error for a price, embodied carbon or rated life that no device has.
+    fn check_ownership(&self) -> Result<(), SsdError> {
+        for (key, amount) in [("price", &self.price), ("embodied_kg", &self.embodied_kg)] {
+            if let Some(amount) = amount.as_ref().map(|amount| **amount)
+                && !(amount.is_finite() && amount >= 0.0)
+            {
+                return Err(SsdError::Negative { key, value: amount });
+            }
+        }
+        match self.rated_life_years.as_ref().map(|years| **years) {
+            Some(years) if !(years.is_finite() && years > 0.0) => Err(SsdError::RatedLife(years)),
+            _ => Ok(()),
+        }
+    }
+
     fn resolve_parts(&self, seed: u64) -> Result<Resolved, SsdError> {
+        self.check_ownership()?;
         let capacity = *self.capacity;
         if capacity == Bytes::ZERO || !capacity.0.is_multiple_of(SECTOR.0) {
             return Err(SsdError::Capacity(capacity));

@@ -164,6 +164,17 @@ pub enum SsdError {
         "host.link: fewer than 1000 bytes a second; leave it out for a link that takes no time"
     )]
     Link,
+    /// A price or the embodied carbon is below zero.
+    #[error("{key}: {value} is below zero; leave it out if it is unknown")]
+    Negative {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// The rated life is not above zero.
+    #[error("rated_life_years: {0} is not above zero; leave it out if it is unknown")]
+    RatedLife(f64),
     /// The time of an operation exceeds an hour: the key.
     #[error("{0}: more than an hour; give the time of one operation, such as 25us")]
     Time(&'static str),

@@ -218,7 +218,7 @@ fn impossible_devices_are_refused() {
         change(&mut config);
         config.validate().unwrap_err().to_string()
     };
-    let cases: [(&str, Change<'_>); 15] = [
+    let cases: [(&str, Change<'_>); 18] = [
         ("exporting 256GiB of 252GiB leaves garbage collection no room", &|c| {
             c.capacity = Bytes(256 << 30).into()
         }),
@@ -239,6 +239,9 @@ fn impossible_devices_are_refused() {
             c.ftl.choices = Some(4097.into());
         }),
         ("last for 0 erases", &|c| c.endurance.erase_budget = 0.into()),
+        ("price: -1", &|c| c.price = Some((-1.0).into())),
+        ("embodied_kg: -1", &|c| c.embodied_kg = Some((-1.0).into())),
+        ("rated_life_years: 0", &|c| c.rated_life_years = Some(0.0.into())),
     ];
     for (what, change) in cases {
         assert!(refused(change).contains(what), "{} has no `{what}`", refused(change));

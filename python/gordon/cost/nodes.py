@@ -135,7 +135,7 @@ def _of_design(id: str, design: Row, space: spaces.Space) -> Node:
         active_w=active * ratio,
         parts_active_w=active,
         budget_w=number(space["budget"], "budget"),
-        unknown={"price": "the parts of the catalogue have no prices"},
+        unknown={"price": "processors and memories of the catalogue have no prices"},
     )
     _add_storage(node, design["storage"], design["count"], parts)
     _add_controller(node, design["storage"], design["count"], parts)

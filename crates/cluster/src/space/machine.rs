@@ -63,6 +63,11 @@ pub struct Machine {
     /// Price of the whole machine, in the currency of the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purchase_price: Option<Sourced<f64>>,
+    /// Embodied carbon: kg of CO2-equivalent of manufacturing the machine without the parts of
+    /// `storage`; of a cloud instance, its share of a server and of the server's drives. No survey
+    /// uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embodied_kg: Option<Sourced<f64>>,
     /// Shortest time for which the machine is billed, such as `60s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_billing: Option<Sourced<Ns>>,
@@ -269,17 +274,18 @@ impl Machine {
         self.check_distinct("storage", storages)?;
         self.check_distinct("network", self.network.iter().map(|rate| network_label(rate.0)))?;
         let number = |n: &Option<Sourced<f64>>| n.as_ref().map(|n| **n);
-        for (key, price) in [
+        for (key, amount) in [
             ("price_per_hour", &self.price_per_hour),
             ("price_spot_per_hour", &self.price_spot_per_hour),
             ("price_reserved_per_hour", &self.price_reserved_per_hour),
             ("purchase_price", &self.purchase_price),
             ("volume_price_per_gib_month", &self.volume_price_per_gib_month),
+            ("embodied_kg", &self.embodied_kg),
         ] {
-            if let Some(price) = number(price)
-                && !(price.is_finite() && price >= 0.0)
+            if let Some(amount) = number(amount)
+                && !(amount.is_finite() && amount >= 0.0)
             {
-                return Err(self.impossible(key, format!("{price} is below zero")));
+                return Err(self.impossible(key, format!("{amount} is below zero")));
             }
         }
         match (&self.idle, &self.active) {

@@ -49,14 +49,15 @@ impl DeviceConfig {
     }
 
     /// The parameters that the times of requests can depend on, as JSON. The name, the summary, the
-    /// power and the sources of values are left out: devices that differ only in them share
-    /// replays.
+    /// power, the price, the embodied carbon, the rated life and the sources of values are left
+    /// out: devices that differ only in them share replays.
     pub fn timed(&self) -> Value {
         let mut value = serde_json::to_value(self).expect("a config is JSON");
         for config in value.as_object_mut().expect("an enum with data").values_mut() {
             let config = config.as_object_mut().expect("a config is a table");
-            config.remove("summary");
-            config.remove("power");
+            for key in ["summary", "power", "price", "embodied_kg", "rated_life_years"] {
+                config.remove(key);
+            }
             config.values_mut().for_each(remove_sources);
         }
         value

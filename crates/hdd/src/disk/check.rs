@@ -1,7 +1,7 @@
 //! Checks of a complete config: whether a disk can be built from it.
 
 use super::config::DiskConfig;
-use super::error::{DiskConfigError, at_least, at_most};
+use super::error::{DiskConfigError, at_least, at_most, wrong};
 use super::mechanics::Mechanics;
 use gordon_units::Bytes;
 
@@ -40,6 +40,15 @@ impl DiskConfig {
         let segment = cache.size.saturating_sub(*cache.write_limit) / u64::from(*cache.segments);
         at_least("what cache.size leaves for each segment", segment, sector)?;
         at_most("cache.read_ahead", *cache.read_ahead, segment)?;
+        let price = self.price.as_ref().map_or(0.0, |price| **price);
+        let carbon = self.embodied_kg.as_ref().map_or(0.0, |carbon| **carbon);
+        at_least("price", price, 0.0)?;
+        at_least("embodied_kg", carbon, 0.0)?;
+        if let Some(years) = self.rated_life_years.as_ref().map(|years| **years)
+            && years <= 0.0
+        {
+            return Err(wrong("rated_life_years", years, "above 0".into()));
+        }
         power.check()?;
         self.scheduler.check()?;
         Ok(mechanics)

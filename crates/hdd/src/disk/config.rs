@@ -17,6 +17,17 @@ use serde::{Deserialize, Serialize};
 pub struct DiskConfig {
     /// One-line description of the part.
     pub summary: String,
+    /// Price of the disk: in US dollars in the shipped catalogue, in the currency of the space in a
+    /// part of a space. The simulation does not use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Sourced<f64>>,
+    /// Embodied carbon: kg of CO2-equivalent of manufacturing the disk. The simulation does not use
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embodied_kg: Option<Sourced<f64>>,
+    /// Years of service that the manufacturer states or warrants. The simulation does not use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rated_life_years: Option<Sourced<f64>>,
     /// Heads, cylinders, tracks and sectors.
     pub geometry: DiskGeometryConfig,
     /// Seek and head switch times.

@@ -31,6 +31,9 @@ pub fn small() -> DiskConfig {
     };
     DiskConfig {
         summary: "small".into(),
+        price: None,
+        embodied_kg: None,
+        rated_life_years: None,
         geometry: DiskGeometryConfig {
             sectors: 300_000.into(),
             heads: 2.into(),
