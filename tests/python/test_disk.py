@@ -274,7 +274,7 @@ def test_an_idle_disk_spins_down(disk_report: Json, run: Run, tmp_path: Path) ->
     assert asleep["energy_j"] == pytest.approx(awake["energy_j"] - 80 * 8 + 90, rel=0.002)
     later = asleep["response_ms"]["max"] - awake["response_ms"]["max"]
     assert later == pytest.approx(6000, rel=0.01)
-    slow.write_text(text.replace('"1W"', '"10W"'))
+    slow.write_text(text.replace('draws = "1W"', 'draws = "10W"'))
     ran = run("disk", "replay", trace, "--preset", str(slow))
     assert ran.status == 1
     assert "power.states[].draws is 10W" in ran.err

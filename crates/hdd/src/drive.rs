@@ -38,6 +38,17 @@ impl DriveConfig {
             Self::Classic(config) => config.power.as_ref(),
         }
     }
+
+    /// The same disk with other power parameters.
+    #[must_use]
+    pub fn with_power(&self, power: PowerConfig) -> Self {
+        let mut changed = self.clone();
+        match &mut changed {
+            Self::Config(config) => config.power = power,
+            Self::Classic(config) => config.power = Some(power),
+        }
+        changed
+    }
 }
 
 /// A stripe of disks (RAID-0; with copies, RAID-1 and RAID-10), with a shared bus and a host queue.
@@ -124,6 +135,16 @@ impl Drive {
             members = members.on(SharedBus { rate, link })?;
         }
         Ok(Self::Striped(Box::new(members)))
+    }
+
+    /// Makes a single disk idle from time zero on, so that it can sleep before its first request; a
+    /// stripe stays as it is.
+    pub fn rest(&mut self) {
+        match self {
+            Self::Queued(disk) => disk.rest(),
+            Self::Classic(drive) => drive.rest(),
+            Self::Coalesced(_) | Self::Striped(_) => {}
+        }
     }
 
     /// Bandwidth of a single disk's link, in bytes per second.

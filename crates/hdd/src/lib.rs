@@ -17,5 +17,5 @@ pub use disk::{
     Mechanics, Positioning, PowerConfig, PowerManagedDisk, PowerState, ReadOnArrival, Region,
     Scheduler, SchedulerConfig, SchedulerInput, SchedulingPolicy, SectorLocation, SeekConfig,
     SeekCurve, SeekDistances, SeekPieces, SeekTarget, SeekTimes, Serpentine, ShortSkew, SleepStats,
-    TrackExtent, Tracks, Zone, ZoneConfig, Zones,
+    StandbyConfig, TrackExtent, Tracks, Zone, ZoneConfig, Zones,
 };

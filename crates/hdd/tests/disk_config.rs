@@ -93,6 +93,6 @@ fn typing_errors_are_shown_in_their_line() {
     assert!(text.contains("unknown unit"), "{text}");
     let text = error("[geometry.zones.linear]", "[geometry.zones.liner]");
     assert!(text.contains("unknown variant `liner`"), "{text}");
-    let text = error("[power]", "[pwoer]");
-    assert!(text.contains("unknown field `pwoer`"), "{text}");
+    let text = error("[interface]", "[interfaec]");
+    assert!(text.contains("unknown field `interfaec`"), "{text}");
 }

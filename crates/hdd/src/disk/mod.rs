@@ -59,7 +59,7 @@ pub use config::{
 pub use error::DiskConfigError;
 pub use geometry::{DiskGeometry, SectorLocation, Zone};
 pub use mechanics::{Head, Mechanics, Positioning, SeekTarget, ShortSkew};
-pub use power::{AdaptiveConfig, PowerConfig, PowerState};
+pub use power::{AdaptiveConfig, PowerConfig, PowerState, StandbyConfig};
 pub use schedule::{Candidate, Choice, Scheduler, SchedulerInput};
 pub use seek::{SeekCurve, SeekDistances};
 pub use sleep::{EnergyUse, PowerManagedDisk, SleepStats};

@@ -22,6 +22,25 @@ pub struct PowerConfig {
     /// idle times are fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<AdaptiveConfig>,
+    /// The state in which a host can put the disk. The disk does not enter it on its own; what
+    /// commands it, such as `gordon cost replicas`, says when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standby: Option<StandbyConfig>,
+}
+
+/// The spun-down state that a host can command.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StandbyConfig {
+    /// Power in the state.
+    pub draws: Sourced<Watts>,
+    /// Time to leave the state, by which the next request is delayed.
+    pub wake: Sourced<Ns>,
+    /// Total energy to leave the state, in joules.
+    pub wake_energy_j: Sourced<f64>,
+    /// Number of stops and starts of the spindle for which the disk is rated. Default: unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<Sourced<u64>>,
 }
 
 /// A state in which a disk draws less power than at idle.
@@ -63,6 +82,43 @@ pub struct AdaptiveConfig {
 }
 
 impl PowerConfig {
+    /// The same disk without low-power states: it is always awake.
+    #[must_use]
+    pub fn always_awake(&self) -> Self {
+        Self { states: Vec::new(), adaptive: None, ..self.clone() }
+    }
+
+    /// The same disk, whose host puts it in standby after it was idle for `after`; `None` if its
+    /// standby state is not known.
+    #[must_use]
+    pub fn in_standby_after(&self, after: Ns) -> Option<Self> {
+        let standby = self.standby.as_ref()?;
+        let state = PowerState {
+            name: "standby".into(),
+            after: after.into(),
+            draws: standby.draws.clone(),
+            wake: standby.wake.clone(),
+            wake_energy_j: standby.wake_energy_j.clone(),
+        };
+        Some(Self { states: vec![state], adaptive: None, ..self.clone() })
+    }
+
+    /// The idle time from which on standby saves energy, if the disk enters it at once; `None` if
+    /// its standby state is not known, and [`Ns::MAX`] if it draws as much as an idle disk.
+    ///
+    /// An idle time of `t` in standby and the wake-up after it need `draws x t + wake energy`; an
+    /// idle disk needs `idle x (t + wake)`.
+    pub fn break_even(&self) -> Option<Ns> {
+        let standby = self.standby.as_ref()?;
+        let saved = self.idle.0 - standby.draws.0;
+        let cost = *standby.wake_energy_j - self.idle.0 * standby.wake.as_secs();
+        Some(match cost > 0.0 {
+            true if saved > 0.0 => Ns::from_secs(cost / saved),
+            true => Ns::MAX,
+            false => Ns::ZERO,
+        })
+    }
+
     /// Checks that reading and writing draw at least the idle power.
     pub(crate) fn check(&self) -> Result<(), DiskConfigError> {
         let all = [
@@ -80,6 +136,16 @@ impl PowerConfig {
 
     /// Checks that each state is entered later than the one before it and draws at most as much.
     pub(crate) fn check_states(&self) -> Result<(), DiskConfigError> {
+        if let Some(standby) = &self.standby {
+            if !(0.0..=self.idle.0).contains(&standby.draws.0) {
+                let must = format!("from 0 to the {} W of an idle disk", self.idle.0);
+                return Err(wrong("power.standby.draws", standby.draws.value, must));
+            }
+            if !(*standby.wake_energy_j >= 0.0 && standby.wake_energy_j.is_finite()) {
+                let must = "0 or more".to_owned();
+                return Err(wrong("power.standby.wake_energy_j", *standby.wake_energy_j, must));
+            }
+        }
         let mut least = self.idle.0;
         for (at, state) in self.states.iter().enumerate() {
             if !(0.0..=least).contains(&state.draws.0) {

@@ -71,6 +71,11 @@ impl<D: Device> PowerManagedDisk<D> {
         Self { disk, states, adaptive, first, idle_since: None, waiting, awake_at, sleep_stats }
     }
 
+    /// Makes the disk idle from time zero on, so that it can sleep before its first request.
+    pub fn rest(&mut self) {
+        self.idle_since = Some(Ns::ZERO);
+    }
+
     /// The disk without its power states.
     pub fn disk(&self) -> &D {
         &self.disk
@@ -241,6 +246,7 @@ impl<D: Device> Device for PowerManagedDisk<D> {
 #[cfg(test)]
 mod tests {
     use super::super::Disk;
+    use super::super::StandbyConfig;
     use super::super::testing::small;
     use super::*;
     use gordon_blockio::{IoOp, SECTOR};
@@ -427,6 +433,62 @@ mod tests {
         );
         refused_with(&|power| adaptive(power).most = Ns(900_000_000).into(), "power.adaptive.most");
         refused_with(&|power| power.states.clear(), "power.states");
+    }
+
+    /// Standby of 0 W, left in 5 s with 20 J.
+    fn with_standby() -> PowerConfig {
+        let (draws, wake) = (Watts(0.0).into(), Ns(5_000_000_000).into());
+        let standby =
+            StandbyConfig { draws, wake, wake_energy_j: 20.0.into(), cycles: Some(50_000.into()) };
+        PowerConfig { standby: Some(standby), ..small().power }
+    }
+
+    #[test]
+    fn standby_saves_energy_from_the_break_even_time_on() {
+        // Idle for t and the 5 s of the wake-up: 1 W x (t + 5 s). Standby and wake-up: 20 J.
+        let power = with_standby();
+        assert_eq!(power.break_even(), Some(Ns(15_000_000_000)));
+        let joules = |power: &PowerConfig, idle_time: u64| {
+            let disk = Disk::new(&small()).unwrap();
+            let mut sleeper = PowerManagedDisk::new(disk, power).unwrap();
+            sleeper.rest();
+            read(&mut sleeper, idle_time, 10);
+            let run = Ns(idle_time + 10_000_000_000);
+            sleeper.energy(power, run, &sleeper.sleep_stats(Ns::ZERO))
+        };
+        for (idle_time, saves) in [(14_900_000_000, false), (15_100_000_000, true)] {
+            let asleep = power.in_standby_after(Ns::ZERO).unwrap();
+            let saved = joules(&power.always_awake(), idle_time) - joules(&asleep, idle_time);
+            assert!((saved.abs() - 0.1).abs() < 0.02, "{saved}");
+            assert_eq!(saved > 0.0, saves, "{idle_time}");
+        }
+    }
+
+    #[test]
+    fn the_break_even_time_has_limits() {
+        let with = |draws: f64, joules: f64| {
+            let mut power = with_standby();
+            let standby = power.standby.as_mut().unwrap();
+            (standby.draws, standby.wake_energy_j) = (Watts(draws).into(), joules.into());
+            power.break_even()
+        };
+        // A wake-up that needs no more than an idle disk, and standby that draws as much.
+        assert_eq!((with(0.0, 5.0), with(1.0, 20.0)), (Some(Ns::ZERO), Some(Ns::MAX)));
+        assert_eq!(small().power.break_even(), None);
+        assert_eq!(small().power.in_standby_after(Ns(1)), None);
+    }
+
+    #[test]
+    fn an_invalid_standby_state_is_refused() {
+        let refused = |change: &dyn Fn(&mut StandbyConfig), key: &str| {
+            let mut wrong = with_standby();
+            change(wrong.standby.as_mut().unwrap());
+            let made = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &wrong);
+            let text = made.map(drop).unwrap_err().to_string();
+            assert!(text.contains(key), "{text}");
+        };
+        refused(&|standby| standby.draws = Watts(1.5).into(), "power.standby.draws");
+        refused(&|standby| standby.wake_energy_j = (-1.0).into(), "power.standby.wake_energy_j");
     }
 
     #[test]

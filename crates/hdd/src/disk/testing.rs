@@ -73,6 +73,7 @@ pub fn small() -> DiskConfig {
             write: Watts(3.0).into(),
             states: Vec::new(),
             adaptive: None,
+            standby: None,
         },
     }
 }
