@@ -167,6 +167,9 @@ class MachinePower:
 def plan(config: str) -> str:
     """Simulates a plan of jobs (JSON); returns its report (JSON)."""
 
+def replicas(config: str, tick: Callable[[int, int], None] | None = None) -> str:
+    """Simulates replicas on flash and on sleeping disks (JSON); returns the report (JSON)."""
+
 def storage_power(name: str, parts: str) -> tuple[float, float, float]:
     """Watts of a storage part when idle, when it only reads, and when it only writes."""
 

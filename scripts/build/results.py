@@ -25,7 +25,10 @@ FILES = {
         "surveys",
         ("paper-survey", "job-survey", "tasks-survey", "service-survey"),
     ),
-    "devices": ("runs on simulated devices", ("flash-run", "disk-run", "wa-report")),
+    "devices": (
+        "runs on simulated devices",
+        ("flash-run", "disk-run", "wa-report", "replicas-report"),
+    ),
     "cache": (
         "caches under a trace",
         ("cache-report", "curve-report", "flash-cache-report", "tiered-report"),
@@ -43,6 +46,7 @@ EXTENDED = (
     "validated",
     "measured-storage",
     "simulated-storage",
+    "replicas-report",
 )
 #: The file of the types that several others use.
 SHARED = "shared"

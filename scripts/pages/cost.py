@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints docs/design/cost.md: the cost of a petabyte, racks and plans, next to the paper's figures.
+"""Prints docs/design/cost.md: the cost of a petabyte, replicas on sleeping disks, racks and plans,
+next to the paper's figures.
 
 python scripts/pages/cost.py >docs/design/cost.md
 """
@@ -10,12 +11,26 @@ import sys
 from typing import Any
 
 from gordon.cli.paper_view import AGREES, computed, printed
-from gordon.cost import petabyte, plan, rack
+from gordon.cli.replicas_view import (
+    arrangements_table,
+    devices_table,
+    paid,
+    pays,
+    rates_table,
+    sentences,
+)
+from gordon.cli.terminal import Column
+from gordon.cost import petabyte, plan, rack, replicas
+from gordon.cost.replicas import Replicas
 from gordon.human import duration, figures, short
 from markdown_pages import render, table
 
 Json = dict[str, Any]
 
+#: The load of the replicas: 1 MB/s of writes at random places.
+REPLICAS: Json = {"pattern": "random-write", "size": "1MiB", "every": "1s", "requests": 20_000}
+#: A buffer that these writes fill in about the break-even time of the disk.
+SMALL_BUFFER = "16MiB"
 NODES = ("MaxE", "MinT", "framework-desktop", "epyc-7763")
 
 
@@ -134,28 +149,69 @@ def _plan(result: Json) -> str:
     return table(["simulated nodes", ""], rows, text_columns=1)
 
 
+def _columns(columns: list[Column]) -> str:
+    """A table of the screen as one of the page."""
+    rows = [list(row) for row in zip(*(column.cells for column in columns), strict=True)]
+    text_columns = sum(not column.right for column in columns[:2])
+    return table([column.title for column in columns], rows, text_columns=text_columns)
+
+
+def _rated(result: Replicas) -> str:
+    """The time after which a sleeping disk reaches its rated stops and starts."""
+    years = result["arrangements"][-1]["devices"][-1]["rated_years"]
+    assert years is not None, "the disk wakes up, and has a rating"
+    return f"{figures(years)} years" if years >= 1 else f"{figures(years * 365.25)} days"
+
+
+def _replicas(result: Replicas, small: Replicas) -> Json:
+    lines = [*sentences(result), *(paid(one, result["currency"]) for one in result["payback"])]
+    size, every = REPLICAS["size"].replace("MiB", " MiB"), REPLICAS["every"].replace("s", " s")
+    return {
+        "replicas_load": f"{REPLICAS['requests']:,} random writes of {size}, one every {every}, on "
+        f"{result['flash']} and {result['disk']}, with {result['replicas']} replicas.",
+        "replicas": "\n\n".join(
+            _columns(columns) for columns in (arrangements_table(result), devices_table(result))
+        ),
+        "replicas_lines": "\n".join(f"- {line[0].upper()}{line[1:]}." for line in lines),
+        "replicas_rates": _columns(rates_table(result)),
+        "replicas_pays": f"With 1 GiB, {pays(result)}.",
+        "replicas_rated": _rated(result),
+        "replicas_small_rated": _rated(small),
+        "replicas_small": _columns(rates_table(small)),
+        "replicas_small_pays": f"With {SMALL_BUFFER.replace('MiB', ' MiB')}, {pays(small)}.",
+    }
+
+
 def values() -> Json:
     """What the template is filled with."""
     costs, racks = petabyte(), [rack(node) for node in NODES]
     virtual = plan("MaxE", link="2Gb", data="10TB")
+    copies = replicas(**REPLICAS)
+    small = replicas(**REPLICAS, buffer=SMALL_BUFFER, rates=(0.1, 0.3, 1, 3, 10))
+    section61 = copies["items"]
     table8 = [one for one in costs["items"] if one["id"].startswith("table8.")]
     section6 = [one for one in costs["items"] if one not in table8]
     section3, section63 = racks[0]["items"], virtual["items"]
-    items = [*table8, *section6, *section3, *section63]
-    groups = {"table8": table8, "section6": section6, "section3": section3, "section63": section63}
+    items = [*table8, *section61, *section6, *section3, *section63]
+    groups = {"table8": table8, "section61": section61, "section6": section6}
+    groups |= {"section3": section3, "section63": section63}
     found: Json = {name: items_table(group) for name, group in groups.items()}
     found |= {f"{name}_reasons": reasons(group) for name, group in groups.items()}
-    return found | {
-        "items": items,
-        "agreeing": sum(one["agrees"] is True for one in items),
-        "missed": sum(one["agrees"] is False for one in items),
-        "inputs": _inputs(costs),
-        "by_processors": _by_processors(costs),
-        "bandwidth": _bandwidth(costs),
-        "rack": _rack(racks),
-        "limits": _limits(racks[0]),
-        "plan": _plan(virtual),
-    }
+    return (
+        found
+        | {
+            "items": items,
+            "agreeing": sum(one["agrees"] is True for one in items),
+            "missed": sum(one["agrees"] is False for one in items),
+            "inputs": _inputs(costs),
+            "by_processors": _by_processors(costs),
+            "bandwidth": _bandwidth(costs),
+            "rack": _rack(racks),
+            "limits": _limits(racks[0]),
+            "plan": _plan(virtual),
+        }
+        | _replicas(copies, small)
+    )
 
 
 def main() -> None:

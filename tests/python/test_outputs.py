@@ -57,6 +57,7 @@ ALSO = {
     "cost petabyte": ["--inputs", "in"],
     "cost grids": [],
     "cost prices": [],
+    "cost replicas": ["in"],
     "rack": ["--node", "none", "--space", "in"],
     "plan": ["--node", "none", "--link", "1Gb", "--jobs", "in"],
     "meter list": [],

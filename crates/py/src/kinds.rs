@@ -15,6 +15,7 @@ use gordon_hdd::classic::ClassicConfig;
 use gordon_plan::JobQueue;
 use gordon_probe::{CharacteriseReport, TargetDescription};
 use gordon_replay::characterise;
+use gordon_replay::replicas::ReplicasReport;
 use gordon_replay::results::disk::DiskReport;
 use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
@@ -38,7 +39,7 @@ pub(crate) const KINDS: [Kind; 11] = [
 ];
 
 /// A type of the Python package has the name of its kind; `scripts/build/results.py` writes them.
-pub(crate) const REPORTS: [ReportKind; 21] = [
+pub(crate) const REPORTS: [ReportKind; 22] = [
     ReportKind::of::<SurveyReport<DesignReport, PaperExtras>>("paper-survey"),
     ReportKind::of::<SurveyReport<MachineReport, JobExtras>>("job-survey"),
     ReportKind::of::<SurveyReport<TasksReport, TasksExtras>>("tasks-survey"),
@@ -46,6 +47,7 @@ pub(crate) const REPORTS: [ReportKind; 21] = [
     ReportKind::of::<Report<FlashReport>>("flash-run"),
     ReportKind::of::<Report<DiskReport>>("disk-run"),
     ReportKind::of::<WaReport>("wa-report"),
+    ReportKind::of::<ReplicasReport>("replicas-report"),
     ReportKind::of::<CacheReport>("cache-report"),
     ReportKind::of::<CurveReport>("curve-report"),
     ReportKind::of::<FlashCacheReport>("flash-cache-report"),

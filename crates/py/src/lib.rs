@@ -13,6 +13,7 @@ mod nodes;
 mod plan;
 mod power;
 mod probe;
+mod replicas;
 mod run;
 mod sort;
 mod sort_data;
@@ -164,6 +165,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(survey::replay_keep, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(replicas::replicas, module)?)?;
     module.add_class::<power::MachinePower>()?;
     module.add_function(wrap_pyfunction!(power::storage_power, module)?)?;
     Ok(())

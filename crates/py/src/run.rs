@@ -92,7 +92,7 @@ impl RunTable {
 
 /// Raises an error of a config. The keys of the load and the host were given as options, so the
 /// message names the option. `name` is that of the run, if there are several.
-fn raise_option(error: &ConfigError, name: Option<&str>) -> PyErr {
+pub fn raise_option(error: &ConfigError, name: Option<&str>) -> PyErr {
     let given = error.what.split_once(": ").filter(|(key, _)| {
         ["load.bench.", "load.trace.", "host."].iter().any(|table| key.starts_with(table))
     });

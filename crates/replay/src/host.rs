@@ -591,6 +591,6 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
 /// A time divided by `speed`, rounded to the nearest nanosecond.
 #[inline]
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn scaled(at: Ns, speed: f64) -> Ns {
+pub(crate) fn scaled(at: Ns, speed: f64) -> Ns {
     if speed == 1.0 { at } else { Ns((at.0 as f64 / speed + 0.5) as u64) }
 }

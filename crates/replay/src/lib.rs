@@ -20,6 +20,7 @@ pub mod load;
 pub mod probe;
 mod queues;
 pub mod random;
+pub mod replicas;
 pub mod results;
 pub mod run;
 pub mod source;

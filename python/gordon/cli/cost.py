@@ -1,13 +1,15 @@
-"""`gordon cost petabyte`, `gordon cost inputs`, `gordon cost grids`, `gordon cost prices`."""
+"""The commands of `gordon cost`."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
-from gordon.options.costs import PetabyteOptions, PriceOptions
-from gordon.options.outputs import PetabyteTable
+from gordon.options.costs import PetabyteOptions, PriceOptions, ReplicasOptions
+from gordon.options.loads import BenchLoad, PatternOrTrace, TraceLoad
+from gordon.options.outputs import PetabyteTable, ReplicasTable
 
 
 @click.group(cls=options.InOrder)
@@ -35,6 +37,41 @@ def petabyte(json_path: str | None, csv_path: str | None, **given: Any) -> None:
     result = computed(**only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["by_processors"]))]
     output.finish(lambda console: show_petabyte(console, result), files)
+
+
+@cost.command()
+@click.argument("trace", required=False)
+@command.of(ReplicasOptions)
+@command.of(PatternOrTrace, BenchLoad, without=["order", "queues"])
+@command.of(TraceLoad)
+@options.json_out
+@command.of(ReplicasTable)
+def replicas(trace: str | None, json_path: str | None, csv_path: str | None, **given: Any) -> None:
+    """Compare replicas on flash, on disks, and on sleeping disks.
+
+    Section 6.1 of the Gordon paper keeps one replica in flash and the others on disks that are spun
+    down. The load is a block TRACE with times, or a pattern with --pattern and --every. Writes are
+    collected on flash and written to the disks in batches. Printed are energy, price, wake-ups,
+    wear, the writes that are on flash only, the limits of the rate of writes, the recovery of a
+    failed node, and when sleeping disks pay.
+
+    \b
+    gordon cost replicas --pattern random-write --size 1MiB --every 1s --requests 20000
+    gordon cost replicas --pattern zipf --every 10ms --buffer 64MiB --replicas 2 --rates 0.1,1,10
+    """
+    from gordon.cli import output
+    from gordon.cli.progress import Part
+    from gordon.cli.replicas_view import show_replicas
+    from gordon.cli.trace_input import reading
+    from gordon.cost import replicas as simulated
+    from gordon.survey.columns import rows_to_csv
+
+    output.check(json_path, csv_path, used=[trace])
+    read = nullcontext() if trace is None else reading(trace, given, objects=False)
+    with read, Part("simulating") as progress:
+        result = simulated(trace, progress=progress.tick, **only_given(given))
+    files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["by_rate"]))]
+    output.finish(lambda console: show_replicas(console, result), files)
 
 
 @cost.command()

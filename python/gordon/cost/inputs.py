@@ -57,6 +57,16 @@ class Bandwidth:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Replicas:
+    """Prices of replicas on flash and on disks: that of a kWh, and the medium whose price by
+    capacity is that of a disk of the catalogue."""
+
+    price_kwh: Price
+    disk_part: str
+    disk_medium: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Inputs:
     """The content of a file of inputs."""
 
@@ -67,6 +77,7 @@ class Inputs:
     media: dict[str, Medium]
     enclosure: dict[str, Part]
     bandwidth: Bandwidth | None = None
+    replicas: Replicas | None = None
 
 
 def names() -> list[str]:
@@ -131,9 +142,12 @@ def _check(found: Inputs) -> None:
         if medium.enclosure not in found.enclosure:
             known = list(found.enclosure)
             raise unknown("enclosure", medium.enclosure, known).at(f"media.{name}")
-    arrays = found.bandwidth
-    if arrays is not None and arrays.disks_medium not in found.media:
-        raise unknown("medium", arrays.disks_medium, list(found.media)).at("bandwidth")
+    arrays, replicas = found.bandwidth, found.replicas
+    named = [] if arrays is None else [("bandwidth", arrays.disks_medium)]
+    named += [] if replicas is None else [("replicas", replicas.disk_medium)]
+    for place, name in named:
+        if name not in found.media:
+            raise unknown("medium", name, list(found.media)).at(place)
 
 
 def parts(found: Inputs) -> list[tuple[str, Part]]:

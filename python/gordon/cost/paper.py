@@ -131,6 +131,19 @@ class Statement:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A statement in words: where, what is compared, the side of a number on which it has to be,
+    and why it may not hold. `printed` is our reading of the words."""
+
+    where: str
+    says: str
+    printed: str
+    least: float | None = None
+    most: float | None = None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Paper:
     """The content of paper.toml."""
 
@@ -140,6 +153,7 @@ class Paper:
     limits: BoardLimits
     table8: dict[str, Cells]
     statement: dict[str, Statement]
+    claim: dict[str, Claim]
 
 
 @cache

@@ -45,6 +45,8 @@ _NOUNS = {
     "nonmedia_cost_share": "its share of the cost",
     "nonmedia_power_share": "its share of the power",
 }
+#: Fields of inputs that are names, not values.
+NAMES = ("currency", "enclosure", "flash_part", "disks_medium", "disk_part", "disk_medium")
 GB = 1e9
 
 
@@ -266,9 +268,10 @@ def _parameters(found: Inputs) -> list[Row]:
             ("", {"capacity": asdict(found.capacity)}),
             *((name, asdict(part)) for name, part in files.parts(found)),
             *([] if found.bandwidth is None else [("bandwidth", asdict(found.bandwidth))]),
+            *([] if found.replicas is None else [("replicas", asdict(found.replicas))]),
         ]
         for row in flat(_plain(table), "", None)
-        if row["key"] not in ("currency", "enclosure", "flash_part", "disks_medium")
+        if row["key"] not in NAMES
     ]
 
 

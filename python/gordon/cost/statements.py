@@ -1,4 +1,5 @@
-"""Results of the text of sections 3, 4.2.1 and 6, and of the slides, from the printed inputs."""
+"""Results of the text of sections 3, 4.2.1 and 6, and of the slides, from the printed inputs; of
+section 6.1, which prints no numbers, from the simulated load."""
 
 from typing import Any
 
@@ -42,6 +43,34 @@ def of_costs(inputs: Inputs, arrays: list[Row]) -> list[Row]:
             "disks-bandwidth-power": array["active_w"] / flash["active_w"],
         }
     )
+
+
+def of_replicas(ours: dict[str, float | None]) -> list[Row]:
+    """Section 6.1: its words, as a side of a number, next to the values of a load. A value that is
+    not known is None."""
+    found = []
+    for id, value in ours.items():
+        said = paper().claim[id]
+        agrees = None
+        if value is not None:
+            agrees = (said.least is None or value > said.least) and (
+                said.most is None or value < said.most
+            )
+        found.append(
+            {
+                "id": id,
+                "where": said.where,
+                "what": said.says,
+                "unit": "",
+                "paper": {"printed": said.printed, "low": said.least, "high": said.most},
+                "ours": value,
+                "ratio": None,
+                "agrees": agrees,
+                "source": f"{paper().source}, {said.where}",
+                "reason": said.reason if agrees is False else "",
+            }
+        )
+    return found
 
 
 def of_racks(node_parts_w: float) -> list[Row]:

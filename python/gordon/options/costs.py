@@ -1,10 +1,28 @@
 """Installations: the cost of a petabyte, prices by year, racks of nodes, plans of jobs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from gordon.options import Path
-from gordon.options.kinds import COUNT, FILE, PRESET, SIZE, Text, Whole
+from gordon.options import Device, Path
+from gordon.options.devices import DiskPreset, FlashPreset
+from gordon.options.kinds import (
+    COUNT,
+    FILE,
+    PRESET,
+    SEED,
+    SIZE,
+    TIME,
+    Choice,
+    Number,
+    Text,
+    Whole,
+    Words,
+)
+
+#: Factors of the load's speed that are compared by default.
+RATES = (0.01, 0.1, 1.0, 10.0, 100.0)
+_PRICE = Number("PRICE", least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +44,43 @@ class PriceOptions:
 
     year: Annotated[int | None, Whole(1, "Y")] = None
     """Year of the prices. Default: all years."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicasOptions:
+    """Replicas of the data of a load on flash and on disks."""
+
+    flash: Annotated[Device, PRESET] = FlashPreset.device
+    """Flash device: a preset (`gordon flash presets`) or a TOML file."""
+    disk: Annotated[Device, PRESET] = DiskPreset.device
+    """Disk with a standby state: a preset (`gordon disk presets`) or a TOML file."""
+    replicas: Annotated[int, Whole(2)] = 3
+    """Number of replicas, including the working one."""
+    buffer: Annotated[str, SIZE] = "1GiB"
+    """Bytes on flash that sleeping disks do not have, at which they are woken."""
+    max_age: Annotated[str, TIME] = "1h"
+    """Age of the oldest of these bytes at which the disks are woken, too."""
+    spin_down: Annotated[str | None, TIME] = None
+    """Idle time after which a disk is put in standby. Default: its break-even time."""
+    link: Annotated[str, Text("RATE")] = "1Gb"
+    """Rate of the link over which a failed node is recovered: bits a second as 1Gb, bytes a second
+    as 125MB."""
+    rates: Annotated[Sequence[float | str], Words("X,X...")] = RATES
+    """Factors of the load's speed at which sleeping and awake disks are compared. Default:
+    0.01,0.1,1,10,100."""
+    price_kwh: Annotated[float | None, _PRICE] = None
+    """Price of a kWh. Default: that of `gordon cost inputs`."""
+    flash_price: Annotated[float | None, _PRICE] = None
+    """Price of the flash device. Default: by capacity from section 6.2 of the Gordon paper, for
+    gordon-slc-256g."""
+    disk_price: Annotated[float | None, _PRICE] = None
+    """Price of the disk. Default: by capacity from Table 7 of the Gordon paper, for
+    sata-7200-1tb."""
+    fit: Annotated[str, Choice(("error", "wrap"))] = "error"
+    """Handling of addresses past the end of the smaller device: report an error, or take them
+    modulo its capacity."""
+    seed: Annotated[int, SEED] = 1
+    """Random seed of a pattern and of the wear of flash."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,6 +63,14 @@ class PetabyteTable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReplicasTable:
+    """The table of replicas."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write sleeping and awake disks at each rate as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RackTable:
     """The table of a rack."""
 

@@ -463,3 +463,171 @@ class WaReport(TypedDict):
     warm_up_writes: int
     #: Pages programmed with data per page of host data.
     write_amplification: float
+
+
+class FlashWear(TypedDict):
+    """Wear of one flash device."""
+
+    #: Fraction of the rated endurance that the run used.
+    endurance_used: float
+    #: Pages programmed per page programmed with host data; `None` if there were none.
+    write_amplification: float | None
+    #: Years until the rated endurance is used up at this rate, if blocks wear evenly.
+    years: float | None
+
+
+class ReplicaReport(TypedDict):
+    """Devices of the same kind with the same role. Energies are sums, all else is of one device."""
+
+    #: Fraction of the run that a disk is in standby; `None` for flash.
+    asleep: float | None
+    #: Number of devices.
+    count: int
+    #: Energy by part or state; the values sum to `energy_j`.
+    energy_by_part_j: dict[str, float]
+    #: Energy of the devices in joules.
+    energy_j: float
+    #: `flash` or `disk`.
+    kind: str
+    #: Mean power of the devices.
+    mean_w: float
+    #: Description of the part.
+    part: str
+    #: Years until the rated number of stops and starts; `None` without a rating or a wake-up.
+    rated_years: float | None
+    #: `working` or `copies`.
+    role: str
+    #: Number of wake-ups of a disk, each after a stop of its spindle; `None` for flash.
+    wakes: int | None
+    #: Wake-ups of a year at this rate.
+    wakes_per_year: float | None
+    #: Wear of flash; `None` for a disk.
+    wear: FlashWear | None
+
+
+class ArrangementReport(TypedDict):
+    """An arrangement of the replicas."""
+
+    #: The working replica, then the copies.
+    devices: list[ReplicaReport]
+    #: Energy of all devices in joules.
+    energy_j: float
+    #: `flash`, `disks` or `sleeping`.
+    id: str
+    #: Mean power of all devices.
+    mean_w: float
+    #: Response times of writes of the working replica.
+    write_response_ms: LatencySummary
+
+
+class BatchReport(TypedDict):
+    """Batches of writes to a sleeping disk."""
+
+    #: Batches that were written because of the age of their data.
+    aged: int
+    #: Bytes written to a disk. What the load overwrites within a batch is written once.
+    bytes: int
+    #: Number of batches, including the last one.
+    count: int
+    #: Most bytes that were on flash only. A range that is written again while its batch is being
+    #: written counts twice.
+    exposed_bytes: int
+    #: Longest time for which a write was on flash only.
+    exposed_s: float
+    #: Batches that were written because the buffer was full.
+    full: int
+    #: Batches that were due before the previous one was on the disk.
+    late: int
+
+
+class RateReport(TypedDict):
+    """A sleeping copy and one that is awake, at a rate of the load."""
+
+    #: Fraction of the run that the disk is in standby.
+    asleep: float
+    #: Mean power of a disk that is awake and has each write at once.
+    awake_w: float
+    #: Most bytes that were on flash only.
+    exposed_bytes: int
+    #: Batches that were due before the previous one was on the disk.
+    late: int
+    #: Whether the sleeping disk uses less energy.
+    pays: bool
+    #: Mean power of a sleeping disk.
+    sleeping_w: float
+    #: Factor of the load's speed.
+    speed: float
+    #: Wake-ups of the disk.
+    wakes: int
+    #: Mean rate of the writes.
+    write_bytes_per_s: float
+
+
+class WriteLimits(TypedDict):
+    """Rates of writes that a sleeping disk sustains, at the mix of requests of the load."""
+
+    #: Rate above which the disk never sleeps; `None` if the load does not fill the buffer.
+    asleep_bytes_per_s: float | None
+    #: Rate above which the disk cannot keep up; `None` if the load does not fill the buffer.
+    keeps_up_bytes_per_s: float | None
+
+
+class RecoveryReport(TypedDict):
+    """Recovery of a failed flash node from one sleeping disk."""
+
+    #: Bytes that are read: the capacity of the flash device.
+    bytes: int
+    #: `disk` or `link`.
+    limited_by: str
+    #: Time of the link for the same bytes.
+    link_s: float
+    #: Time of the disk for reading these bytes sequentially.
+    read_s: float
+    #: Time in all: the wake-up, and the slower of disk and link.
+    time_s: float
+    #: Time until the disk is awake.
+    wake_s: float
+
+
+class ReplicasReport(TypedDict):
+    """Replicas on flash, on disks, and on sleeping disks, under the same load."""
+
+    #: The arrangements: `flash`, `disks` and `sleeping`.
+    arrangements: list[ArrangementReport]
+    #: The batches of the sleeping disks.
+    batches: BatchReport
+    #: Idle time from which on standby saves energy.
+    break_even_s: float
+    #: A sleeping disk and one that is awake, at other rates of the load.
+    by_rate: list[RateReport]
+    #: Capacity of the disk.
+    disk_capacity_bytes: int
+    #: Capacity of the flash device.
+    flash_capacity_bytes: int
+    #: The rates of writes that sleeping disks sustain.
+    limits: WriteLimits
+    #: Rate of writes below which a sleeping disk uses less energy than one that is awake, found
+    #: between the given rates; `None` if they have no such limit.
+    pays_below_bytes_per_s: float | None
+    #: Inputs of the result.
+    provenance: Provenance
+    #: Bytes that the load reads.
+    read_bytes: int
+    #: Recovery of a failed flash node from one of the sleeping disks.
+    recovery: RecoveryReport
+    #: Number of replicas, including the working one.
+    replicas: int
+    #: Requests of the load.
+    requests: int
+    #: Time for which the energy of all arrangements is counted: until the slowest has all data.
+    run_s: float
+    #: Time from the first to the last request of the load.
+    span_s: float
+    #: Idle time after which a disk is put in standby.
+    spin_down_s: float
+    #: Notes about the load.
+    warnings: list[str]
+    #: Mean rate of the writes.
+    write_bytes_per_s: float
+    #: Bytes that the load writes.
+    written_bytes: int

@@ -1,0 +1,193 @@
+"""The screen of `gordon cost replicas`."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from gordon.cli.paper_view import show_items
+from gordon.cli.terminal import Column, Output
+from gordon.human import duration, figures, percent, short
+
+if TYPE_CHECKING:
+    from gordon.cost.replicas import Payback, Replicas
+
+Row = Any
+
+#: What the arrangements are called on a screen.
+NAMES = {"flash": "all on flash", "disks": "all on disks", "sleeping": "flash, sleeping disks"}
+
+
+def show_replicas(console: Output, result: "Replicas") -> None:
+    """The arrangements, the sleeping disks, rates, recovery, and when sleeping pays."""
+    for line in result["warnings"]:
+        console.text(f"note: {line}")
+    console.text(
+        f"{result['replicas']} replicas on {result['flash']} and {result['disk']}: "
+        f"{short(result['written_bytes'], 'B')} written in {duration(result['span_s'])}, "
+        f"{short(result['write_bytes_per_s'], 'B/s')}; all values are modelled"
+    )
+    console.table(arrangements_table(result))
+    console.table(devices_table(result))
+    for line in sentences(result):
+        console.text(line)
+    console.table(rates_table(result))
+    console.text(pays(result))
+    for one in result["prices"]:
+        price = "unknown" if one["price"] is None else f"{figures(one['price'])} "
+        price += "" if one["price"] is None else result["currency"]
+        console.text(f"price of a {one['kind']} device: {price} ({one['why']})")
+    for payback in result["payback"]:
+        console.text(paid(payback, result["currency"]))
+    show_items(console, result["items"])
+
+
+def _column(title: str, rows: list[Row], cell: Callable[[Row], str], right: bool = True) -> Column:
+    return Column(title, [cell(row) for row in rows], right=right)
+
+
+def _or_dash(value: float | None, written: Callable[[float], str]) -> str:
+    return "-" if value is None else written(value)
+
+
+def _arrangements(result: "Replicas") -> list[Row]:
+    """The arrangements with their costs."""
+    pairs = zip(result["arrangements"], result["costs"], strict=True)
+    return [{**one, **cost} for one, cost in pairs]
+
+
+def arrangements_table(result: "Replicas") -> list[Column]:
+    """Energy and price of each arrangement."""
+    rows, currency = _arrangements(result), result["currency"]
+    return [
+        _column("replicas", rows, lambda r: NAMES[r["id"]], right=False),
+        _column("energy", rows, lambda r: short(r["energy_j"], "J")),
+        _column("mean power", rows, lambda r: short(r["mean_w"], "W")),
+        _column(f"{currency}", rows, lambda r: _or_dash(r["price"], lambda p: f"{p:,.0f}")),
+        _column("kWh a year", rows, lambda r: figures(r["kwh_per_year"])),
+        _column(f"{currency} a year", rows, lambda r: figures(r["electricity_per_year"])),
+        _column(
+            "mean write",
+            rows,
+            lambda r: _or_dash(r["write_response_ms"]["mean"], lambda ms: f"{figures(ms)} ms"),
+        ),
+    ]
+
+
+def _devices(result: "Replicas") -> list[Row]:
+    """The devices of all arrangements."""
+    return [
+        {**device, "id": one["id"]} for one in result["arrangements"] for device in one["devices"]
+    ]
+
+
+def devices_table(result: "Replicas") -> list[Column]:
+    """The devices of each arrangement: energy, sleep, wear."""
+    rows = _devices(result)
+
+    def wear(row: Row) -> str:
+        return _or_dash(row["wear"] and row["wear"]["years"], _years)
+
+    return [
+        _column("replicas", rows, lambda r: NAMES[r["id"]], right=False),
+        _column("devices", rows, lambda r: f"{r['role']}: {r['count']} x {r['kind']}", right=False),
+        _column("energy", rows, lambda r: short(r["energy_j"], "J")),
+        _column("mean power", rows, lambda r: short(r["mean_w"], "W")),
+        _column("asleep", rows, lambda r: _or_dash(r["asleep"], percent)),
+        _column("wake-ups", rows, lambda r: _or_dash(r["wakes"], lambda n: f"{n:,.0f}")),
+        _column("a year", rows, lambda r: _or_dash(r["wakes_per_year"], lambda n: f"{n:,.0f}")),
+        _column("to the rating", rows, lambda r: _or_dash(r["rated_years"], _years)),
+        _column("flash worn after", rows, wear),
+    ]
+
+
+def _years(years: float) -> str:
+    return f"{years:,.0f} years" if years >= 1000 else f"{figures(years)} years"
+
+
+def sentences(result: "Replicas") -> list[str]:
+    """What is said of the sleeping disks: standby, batches, limits, recovery."""
+    return [*_sleep(result), _limits(result), _recovery(result)]
+
+
+def _sleep(result: "Replicas") -> Iterator[str]:
+    batches = result["batches"]
+    yield (
+        f"a disk is put in standby after {duration(result['spin_down_s'])}; standby saves energy "
+        f"from {duration(result['break_even_s'])} of idle time on"
+    )
+    yield (
+        f"batches: {batches['count']:,} ({batches['full']:,} by size, {batches['aged']:,} by age, "
+        f"{batches['late']:,} late) with {short(batches['bytes'], 'B')} for each disk; at most "
+        f"{short(batches['exposed_bytes'], 'B')} were on flash only, for at most "
+        f"{duration(batches['exposed_s'])}"
+    )
+
+
+def _limits(result: "Replicas") -> str:
+    limits = result["limits"]
+    asleep, keeps_up = limits["asleep_bytes_per_s"], limits["keeps_up_bytes_per_s"]
+    if asleep is None or keeps_up is None:
+        return "no limit of the rate of writes is known: the load does not fill the buffer"
+    return (
+        f"limits of writes like these: above {short(asleep, 'B/s')} a disk never sleeps, above "
+        f"{short(keeps_up, 'B/s')} it cannot keep up"
+    )
+
+
+def rates_table(result: "Replicas") -> list[Column]:
+    """Sleeping and awake disks at each rate."""
+    rows: list[Row] = list(result["by_rate"])
+    return [
+        _column("speed", rows, lambda r: f"{r['speed']:g}"),
+        _column("writes", rows, lambda r: short(r["write_bytes_per_s"], "B/s")),
+        _column("sleeping disk", rows, lambda r: short(r["sleeping_w"], "W")),
+        _column("awake disk", rows, lambda r: short(r["awake_w"], "W")),
+        _column("asleep", rows, lambda r: percent(r["asleep"])),
+        _column("wake-ups", rows, lambda r: f"{r['wakes']:,}"),
+        _column("late", rows, lambda r: f"{r['late']:,}"),
+        _column("on flash only", rows, lambda r: short(r["exposed_bytes"], "B")),
+        _column("pays", rows, lambda r: "yes" if r["pays"] else "no", right=False),
+    ]
+
+
+def pays(result: "Replicas") -> str:
+    """Where a sleeping disk uses less energy than one that is awake, in a sentence."""
+    below, given = result["pays_below_bytes_per_s"], [one["pays"] for one in result["by_rate"]]
+    if below is not None:
+        return (
+            "a sleeping disk uses less energy than one that is awake below "
+            f"{short(below, 'B/s')} of writes"
+        )
+    if not given:
+        return "no rates were compared"
+    if all(given):
+        return "a sleeping disk uses less energy than one that is awake at all of these rates"
+    if not any(given):
+        return "a sleeping disk uses more energy than one that is awake at all of these rates"
+    return "a sleeping disk uses less energy than one that is awake only at the higher rates"
+
+
+def _recovery(result: "Replicas") -> str:
+    one = result["recovery"]
+    return (
+        f"a failed flash node of {short(one['bytes'], 'B')} is recovered in "
+        f"{duration(one['time_s'])} from one disk: {duration(one['wake_s'])} to wake it, "
+        f"{duration(one['read_s'])} to read, {duration(one['link_s'])} over the link, which "
+        + ("limits it" if one["limited_by"] == "link" else "does not limit it")
+    )
+
+
+def paid(one: "Payback", currency: str) -> str:
+    """What sleeping disks save against another arrangement, in a sentence."""
+    price, watts = one["price_difference"], one["power_difference_w"]
+    text = f"sleeping disks against {NAMES[one['against']]}: {_more(watts, 'W', short)}"
+    if price is None:
+        return f"{text}; {one['reason']}"
+    text = f"{text}, {_more(price, currency, lambda value, unit: f'{value:,.0f} {unit}')}"
+    if one["years"] is None:
+        return f"{text}; {one['reason']}"
+    what = "lower price is used up" if price < 0 else "higher price is paid"
+    return f"{text}; their {what} by electricity in {_years(one['years'])}"
+
+
+def _more(value: float, unit: str, written: Callable[[float, str], str]) -> str:
+    return f"{written(abs(value), unit)} {'more' if value > 0 else 'less'}"

@@ -1,0 +1,250 @@
+"""Replicas on flash and on sleeping disks: energy, price, limits, recovery, and when they pay.
+
+Section 6.1 of the Gordon paper keeps one replica in flash and the others on disks that are spun
+down. The core simulates a load on all replicas on flash, all on disks, and one on flash with the
+others on sleeping disks (`crates/replay/src/replicas`); this module adds prices of devices and of
+electricity, and the statements of the paper.
+"""
+
+import json
+from typing import Any, TypedDict
+
+from gordon import __version__, _core
+from gordon.cost import inputs as files
+from gordon.cost import statements
+from gordon.cost.inputs import Inputs
+from gordon.cost.petabyte import GB, SHIPPED
+from gordon.disk import device as disks
+from gordon.errors import GordonError
+from gordon.flash import device as flashes
+from gordon.options import Path, Progress, dealt
+from gordon.options.costs import ReplicasOptions
+from gordon.options.loads import BenchLoad, TraceLoad
+from gordon.quantity import number
+from gordon.reports.devices import ArrangementReport, ReplicasReport
+from gordon.runs import as_json
+
+Row = dict[str, Any]
+
+#: Hours of a year.
+YEAR_H = 365.25 * 24
+SLEEPING = "sleeping"
+
+
+class DevicePrice(TypedDict):
+    """The price of a device; None if it is not known. `why` says where it is from."""
+
+    kind: str
+    price: float | None
+    why: str
+
+
+class ArrangementCost(TypedDict):
+    """What the devices of an arrangement cost: their price, and the electricity of a year."""
+
+    id: str
+    price: float | None
+    kwh_per_year: float
+    electricity_per_year: float
+
+
+class Payback(TypedDict):
+    """Sleeping disks against another arrangement. Differences are those of sleeping disks minus
+    the other. `years` is the time after which electricity has paid the difference of the prices,
+    None if it never does or a price is not known; `reason` says why."""
+
+    against: str
+    price_difference: float | None
+    power_difference_w: float
+    years: float | None
+    reason: str
+
+
+class Replicas(ReplicasReport):
+    """The report of the core, with prices and the statements of the paper."""
+
+    version: str
+    flash: str
+    disk: str
+    currency: str
+    price_kwh: float
+    prices: list[DevicePrice]
+    costs: list[ArrangementCost]
+    payback: list[Payback]
+    items: list[Row]
+
+
+def replicas(
+    trace: Path | None = None,
+    *,
+    pattern: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Replicas:
+    """Simulates the replicas of a load: a block trace with times, or a pattern with `every`.
+
+    `options` are the fields of `gordon.options.costs.ReplicasOptions` and those of
+    `gordon.options.loads.TraceLoad` or `gordon.options.loads.BenchLoad`. `progress` is called with
+    the numbers of requests (done, total). Prices are in the currency of the result; a part other
+    than those of the paper has none unless it is given. Raises GordonError.
+    """
+    if (trace is None) == (pattern is None):
+        raise GordonError(
+            "replicas need exactly one load",
+            "a trace, or --pattern random-write --every 10ms",
+            kind="one-load",
+        )
+    load, how = dealt(options, TraceLoad if pattern is None else BenchLoad, ReplicasOptions)
+    prices = files.load(SHIPPED)
+    assert prices.replicas is not None, "the shipped prices have those of replicas"
+    price_kwh = prices.replicas.price_kwh.value if how.price_kwh is None else how.price_kwh
+    _check_prices(how)
+    config = {
+        "flash": flashes.changed(how.flash, ()),
+        "disk": disks.made(how.disk, None, ()),
+        "load": load.config(trace if pattern is None else pattern),
+        "fit": how.fit,
+        "replicas": how.replicas,
+        "buffer": how.buffer,
+        "max_age": how.max_age,
+        "spin_down": how.spin_down,
+        "link_bytes_per_s": _core.parse_rate(how.link),
+        "rates": [_rate(rate) for rate in how.rates],
+        "seed": how.seed,
+    }
+    report: ReplicasReport = json.loads(_core.replicas(as_json(config), progress))
+    devices = _prices(how, report, prices)
+    costs = [_cost(one, devices, price_kwh) for one in report["arrangements"]]
+    return {
+        **report,
+        "version": __version__,
+        "flash": flashes.name(how.flash),
+        "disk": disks.name(how.disk, None),
+        "currency": prices.currency,
+        "price_kwh": price_kwh,
+        "prices": devices,
+        "costs": costs,
+        "payback": _paybacks(report, costs, price_kwh),
+        "items": statements.of_replicas(_claims(report, costs)),
+    }
+
+
+def _check_prices(how: ReplicasOptions) -> None:
+    """Raises GordonError for a price below zero or none at all of electricity."""
+    for name in ("price_kwh", "flash_price", "disk_price"):
+        price = getattr(how, name)
+        if price is not None and not price >= 0:
+            option = f"--{name.replace('_', '-')}"
+            raise GordonError(
+                f"{option} {price:g}: below zero", f"{option} 0.12", kind="bad-number"
+            )
+
+
+def _rate(rate: float | str) -> float:
+    """A factor of the load's speed; the core checks its range."""
+    return number(float(rate) if _is_float(rate) else rate, "--rates")
+
+
+def _is_float(text: float | str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _prices(how: ReplicasOptions, report: ReplicasReport, prices: Inputs) -> list[DevicePrice]:
+    """The prices of a flash device and of a disk."""
+    arrays, of_replicas = prices.bandwidth, prices.replicas
+    assert arrays is not None, "the shipped prices have arrays of a bandwidth"
+    assert of_replicas is not None, "the shipped prices have those of replicas"
+    medium = prices.media[of_replicas.disk_medium]
+    by_part = {
+        "flash": (arrays.flash_part, arrays.flash_price_per_gb.value, "section 6.2"),
+        "disk": (of_replicas.disk_part, medium.price.value / medium.capacity.value * GB, "Table 7"),
+    }
+    capacity = {"flash": report["flash_capacity_bytes"], "disk": report["disk_capacity_bytes"]}
+    found: list[DevicePrice] = []
+    for kind, (part, per_gb, where) in by_part.items():
+        given = getattr(how, f"{kind}_price")
+        if given is not None:
+            found.append({"kind": kind, "price": given, "why": f"--{kind}-price"})
+        elif getattr(how, kind) == part:
+            why = f"{per_gb:.3g} a GB: {where} of the Gordon paper"
+            found.append({"kind": kind, "price": per_gb * capacity[kind] / GB, "why": why})
+        else:
+            why = f"the catalogue has no prices: --{kind}-price"
+            found.append({"kind": kind, "price": None, "why": why})
+    return found
+
+
+def _cost(
+    arrangement: ArrangementReport, prices: list[DevicePrice], price_kwh: float
+) -> ArrangementCost:
+    """The price of an arrangement and the electricity of a year."""
+    by_kind = {one["kind"]: one["price"] for one in prices}
+    total: float | None = 0.0
+    for device in arrangement["devices"]:
+        price = by_kind[device["kind"]]
+        total = None if price is None or total is None else total + device["count"] * price
+    kwh = arrangement["mean_w"] * YEAR_H / 1000
+    return {
+        "id": arrangement["id"],
+        "price": total,
+        "kwh_per_year": kwh,
+        "electricity_per_year": kwh * price_kwh,
+    }
+
+
+def _paybacks(
+    report: ReplicasReport, costs: list[ArrangementCost], price_kwh: float
+) -> list[Payback]:
+    """Sleeping disks against each other arrangement."""
+    watts = {one["id"]: one["mean_w"] for one in report["arrangements"]}
+    prices = {one["id"]: one["price"] for one in costs}
+    found: list[Payback] = []
+    for other in watts:
+        if other == SLEEPING:
+            continue
+        more_w = watts[SLEEPING] - watts[other]
+        own, theirs = prices[SLEEPING], prices[other]
+        price = None if own is None or theirs is None else own - theirs
+        years, reason = _payback(price, more_w * YEAR_H / 1000 * price_kwh)
+        found.append(
+            {
+                "against": other,
+                "price_difference": price,
+                "power_difference_w": more_w,
+                "years": years,
+                "reason": reason,
+            }
+        )
+    return found
+
+
+def _payback(price: float | None, per_year: float) -> tuple[float | None, str]:
+    """Years until electricity has paid a difference of prices, or why it never does. Both are
+    differences of the same two arrangements."""
+    if price is None:
+        return None, "a price is not known"
+    if price == 0:
+        return 0.0, ""
+    if price * per_year >= 0:
+        return None, "never: what costs less to buy does not need more electricity"
+    return -price / per_year, ""
+
+
+def _claims(report: ReplicasReport, costs: list[ArrangementCost]) -> dict[str, float | None]:
+    """Values of the statements of section 6.1."""
+    flash, awake, sleeping = report["arrangements"]
+    prices = {one["id"]: one["price"] for one in costs}
+    own, theirs = prices[sleeping["id"]], prices[flash["id"]]
+    times = [one["write_response_ms"]["mean"] for one in (awake, sleeping)]
+    on_disks, on_flash = times
+    copies, asleep = awake["devices"][1], sleeping["devices"][1]
+    return {
+        "replicas-cost": own / theirs if own is not None and theirs else None,
+        "replicas-asleep": asleep["asleep"],
+        "replicas-performance": on_disks / on_flash if on_disks and on_flash else None,
+        "replicas-power": copies["mean_w"] / asleep["mean_w"],
+    }

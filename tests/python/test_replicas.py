@@ -1,0 +1,154 @@
+"""`gordon cost replicas`: energy, price and wake-ups of replicas on flash and on sleeping disks,
+and what is refused."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gordon.cost
+from gordon.cost.replicas import YEAR_H, Replicas
+
+from conftest import Run, raises
+
+#: 1 MiB/s for 2,000 s, in batches of 256 MiB.
+LOAD: dict[str, Any] = {"pattern": "random-write", "size": "1MiB", "every": "1s", "requests": 2000}
+BATCHES: dict[str, Any] = {"buffer": "256MiB", "rates": [1, 100]}
+WORDS = ["--pattern", "random-write", "--size", "1MiB", "--every", "1s"]
+
+
+@pytest.fixture(scope="module")
+def result() -> Replicas:
+    return gordon.cost.replicas(**LOAD, **BATCHES)
+
+
+def test_the_break_even_time_is_that_of_a_hand_calculation(result: Replicas) -> None:
+    # 227 J and 13.5 s for a wake-up, 9 W idle, 1 W in standby.
+    assert result["break_even_s"] == pytest.approx((227 - 9 * 13.5) / (9 - 1))
+    assert result["spin_down_s"] == result["break_even_s"]
+
+
+def test_energies_add_up_and_a_year_of_electricity_follows_from_them(result: Replicas) -> None:
+    for one, cost in zip(result["arrangements"], result["costs"], strict=True):
+        assert one["id"] == cost["id"]
+        assert one["energy_j"] == pytest.approx(sum(d["energy_j"] for d in one["devices"]))
+        assert one["mean_w"] == pytest.approx(one["energy_j"] / result["run_s"])
+        assert cost["kwh_per_year"] == pytest.approx(one["mean_w"] * YEAR_H / 1000)
+        assert cost["electricity_per_year"] == pytest.approx(0.12 * cost["kwh_per_year"])
+    copies = result["arrangements"][2]["devices"][1]
+    asleep = copies["asleep"]
+    assert asleep is not None
+    assert copies["energy_by_part_j"]["standby"] == pytest.approx(2 * asleep * result["run_s"])
+    assert copies["energy_by_part_j"]["waking"] == 2 * 227 * (copies["wakes"] or 0)
+
+
+def test_the_buffer_decides_how_often_the_disks_wake(result: Replicas) -> None:
+    batches = result["batches"]
+    assert (batches["full"], batches["count"]) == (7, 8)
+    # Random writes of 1 MiB seldom hit the same place twice.
+    assert 1990 << 20 < batches["bytes"] <= result["written_bytes"] == 2000 << 20
+    assert batches["exposed_bytes"] >= 256 << 20
+    assert 256 < batches["exposed_s"] < 280
+    aged = gordon.cost.replicas(**LOAD, buffer="100GiB", max_age="10min", rates=[])
+    assert (aged["batches"]["full"], aged["batches"]["aged"]) == (0, 3)
+    assert aged["by_rate"] == []
+    assert aged["limits"]["asleep_bytes_per_s"] is None
+
+
+def test_prices_are_those_of_the_paper_by_capacity_or_given(result: Replicas) -> None:
+    prices = {one["kind"]: one["price"] for one in result["prices"]}
+    disk = 129 / 1500 * 1_000_204_886_016 / 1e9
+    assert prices == {"flash": pytest.approx(1280), "disk": pytest.approx(disk)}
+    costs = {one["id"]: one["price"] for one in result["costs"]}
+    assert costs["flash"] == pytest.approx(3 * 1280)
+    assert costs["sleeping"] == pytest.approx(1280 + 2 * disk)
+    given = gordon.cost.replicas(
+        **LOAD, buffer="256MiB", rates=[], flash_price=100, disk_price=50, price_kwh=1, replicas=2
+    )
+    costs = {one["id"]: one["price"] for one in given["costs"]}
+    assert costs == {"flash": 200, "disks": 100, "sleeping": 150}
+    against = {one["against"]: one for one in given["payback"]}
+    disks = against["disks"]
+    assert disks["price_difference"] == 50
+    saved = -disks["power_difference_w"] * YEAR_H / 1000
+    assert saved > 0
+    assert disks["years"] == pytest.approx(50 / saved)
+
+
+def test_cheaper_replicas_that_draw_less_are_never_paid_back(result: Replicas) -> None:
+    for one in result["payback"]:
+        assert one["price_difference"] is not None
+        is_never = one["price_difference"] * one["power_difference_w"] >= 0
+        assert (one["years"] is None) == is_never
+        assert bool(one["reason"]) == is_never
+
+
+def test_the_statements_of_the_paper_hold_or_have_their_reason(result: Replicas) -> None:
+    items = {item["id"]: item for item in result["items"]}
+    assert items["replicas-cost"]["agrees"] is True
+    assert items["replicas-asleep"]["ours"] > 0.5
+    assert items["replicas-power"]["ours"] > 1
+    assert all(item["agrees"] or item["reason"] for item in items.values())
+
+
+def test_the_csv_has_each_rate_and_the_screen_says_when_it_pays(run: Run) -> None:
+    command = ["cost", "replicas", *WORDS, "--requests", "500", "--buffer", "64MiB"]
+    rows = list(csv.DictReader(io.StringIO(run(*command, "--rates", "1,0.1", "--csv", "-").out)))
+    assert [float(row["speed"]) for row in rows] == [0.1, 1]
+    assert {row["pays"] for row in rows} == {"true"}
+    shown = run(*command, "--rates", "1,0.1").out
+    assert "less energy than one that is awake at all of these rates" in shown
+    assert "standby saves energy from 13.2 s of idle time on" in shown
+
+
+def test_a_trace_gives_the_same_bytes_again(run: Run, tmp_path: Path) -> None:
+    trace = tmp_path / "own.csv"
+    lines = [f"{n},W,{n * 2048},1048576" for n in range(100)]
+    trace.write_text("\n".join(lines) + "\n")
+    columns = ["--columns", "time=1:s,op=2,lba=3:512B,size=4:B"]
+    command = ["cost", "replicas", str(trace), *columns, "--buffer", "30MiB", "--rates", "1"]
+    first = run(*command, "--json", "-").out
+    assert first == run(*command, "--json", "-").out
+    report: dict[str, Any] = json.loads(first)
+    assert report["written_bytes"] == report["batches"]["bytes"] == 100 << 20
+    assert report["batches"]["full"] == 3
+    assert report["provenance"]["trace"]["requests"] == 100
+
+
+def test_a_load_that_cannot_be_copied_is_refused(run: Run, tmp_path: Path) -> None:
+    trace = tmp_path / "own.csv"
+    columns = ["--columns", "time=1:s,op=2,lba=3:512B,size=4:B"]
+    command = ["cost", "replicas", str(trace), *columns]
+    trace.write_text("0,R,0,4096\n1,R,8,4096\n")
+    run(*command).refused("impossible", str(trace), "no writes")
+    trace.write_text("0,W,0,4096\n0,W,8,4096\n")
+    run(*command).refused("impossible", str(trace), "no rate")
+    trace.write_text("0,W,0,4096\n1,W,900000000,4096\n")
+    run(*command).refused("impossible", str(trace), "--fit wrap")
+    assert run(*command, "--fit", "wrap", "--rates", "1").status == 0
+    run("cost", "replicas").refused("one-load")
+    run("cost", "replicas", str(trace), *WORDS).refused("one-load")
+    run("cost", "replicas", *WORDS[:4], "--requests", "10").refused("impossible", "--every")
+
+
+def test_bad_options_are_refused(run: Run, tmp_path: Path) -> None:
+    def refused(*words: str, kind: str, named: str, status: int = 1) -> None:
+        run("cost", "replicas", *WORDS, "--requests", "10", *words).refused(
+            kind, named, status=status
+        )
+
+    refused("--flash", "none", kind="unknown-name", named="none")
+    refused("--disk", "none", kind="unknown-name", named="none")
+    refused("--disk", "laptop-7200-320gb", kind="impossible", named="--disk")
+    refused("--buffer", "1TiB", kind="impossible", named="--buffer")
+    refused("--buffer", "much", kind="config-error", named="buffer")
+    refused("--max-age", "0s", kind="impossible", named="--max-age")
+    refused("--rates", "1,x", kind="bad-quantity", named="--rates")
+    refused("--rates", "-1", kind="impossible", named="--rates")
+    refused("--replicas", "1", kind="", named="--replicas", status=2)
+    refused("--price-kwh", "-1", kind="", named="--price-kwh", status=2)
+    with raises("bad-number", "--flash-price"):
+        gordon.cost.replicas(**LOAD, flash_price=-1)
