@@ -70,6 +70,10 @@ def trace_estimate_network(log: str, nodes: list[tuple[str, list[str]]]) -> str:
     """Adds network columns, estimated from an event log of Spark, to traces of nodes; returns what
     each received and sent (JSON)."""
 
+def bills(cases: str) -> str:
+    """What runs cost (JSON): a bill for each of the cases (JSON), which have `inputs` and
+    `operation`."""
+
 def sort_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def io_target(path: str) -> str:
     """What a file or a block device is."""

@@ -135,6 +135,7 @@ fn job_nodes(place: Place) -> Vec<JobNode> {
             costs: costs.collect(),
             samples,
             usage: Usage::default(),
+            wear: None,
             cores: Cores::uniform(TRACED_CORES),
             reference_speed: 1.0,
         }

@@ -262,7 +262,14 @@ fn job_nodes(draw: &mut Draw) -> Vec<JobNode> {
             let costs = samples.iter().map(cost).collect();
             let usage = Usage { read: draw.time(), write: draw.time(), controller: draw.time() };
             let cores = cores(draw, traced);
-            JobNode { samples, costs, usage, cores, reference_speed: draw.scaled(0.5, 2.0) }
+            JobNode {
+                samples,
+                costs,
+                usage,
+                wear: None,
+                cores,
+                reference_speed: draw.scaled(0.5, 2.0),
+            }
         })
         .collect()
 }

@@ -10,7 +10,7 @@ use common::machines::{
 };
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::range::RangeSource;
-use gordon_cluster::model::job::report::VerdictBy;
+use gordon_cluster::model::job::report::Objective;
 use gordon_cluster::space::catalogue::MachineCatalogue;
 use gordon_cluster::survey::ReportOf;
 use gordon_trace::{
@@ -304,7 +304,7 @@ fn the_verdict_is_the_cheapest_that_is_nearly_the_fastest() {
             .replacen("id = \"wide\"", &format!("id = \"wide\"\nprice_per_hour = {wide}"), 1)
             .replacen("id = \"fast\"", &format!("id = \"fast\"\nprice_per_hour = {fast}"), 1);
         let report = answer(&JobSurvey { rows: 0, ..survey(vec![trace.clone()], &space) });
-        assert_eq!(verdict(&report).by, VerdictBy::Price);
+        assert_eq!(verdict(&report).by, Objective::Price);
         verdict(&report).machine.clone()
     };
     // Both take half a second; the traced machine is cheaper and takes twice as long.
@@ -313,7 +313,7 @@ fn the_verdict_is_the_cheapest_that_is_nearly_the_fastest() {
     let free = space.replace("price_per_hour = 0.36\n", "");
     let report = answer(&survey(vec![trace.clone()], &free));
     // Only the traced machine has watts, and it is too slow.
-    assert_eq!(verdict(&report).by, VerdictBy::Time);
+    assert_eq!(verdict(&report).by, Objective::Time);
 }
 
 #[test]

@@ -2,18 +2,21 @@
 
 use crate::error::raise;
 use crate::watch::watch;
+use gordon_cluster::model::bill::{BillInputs, BillReport};
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::paper::PaperSurvey;
 use gordon_cluster::model::service::ServiceSurvey;
 use gordon_cluster::model::tasks::TasksSurvey;
 use gordon_cluster::space::config::NodeAlone;
 use gordon_cluster::space::node::NodePower;
+use gordon_cluster::space::operation::Operation;
 use gordon_cluster::survey::{Survey, missing_replays, run_with};
 use gordon_cluster::trace::replays::{ReplayJob, ReplayStore, run_job};
 use gordon_config::from_json;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -36,6 +39,24 @@ pub fn survey(
         SERVICE => simulated::<ServiceSurvey>(py, config, tick, cache),
         _ => Err(unknown(model)),
     }
+}
+
+/// What runs cost (JSON): a bill for each of `cases` (JSON), which have `inputs` and `operation`.
+#[pyfunction]
+pub fn bills(cases: &str) -> PyResult<String> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Case {
+        inputs: BillInputs,
+        operation: Operation,
+    }
+    let cases: Vec<Case> = from_json(cases, "bills").map_err(raise)?;
+    let bill = |case: &Case| -> PyResult<BillReport> {
+        case.operation.check().map_err(raise)?;
+        Ok(case.inputs.report(&case.operation))
+    };
+    let found = cases.iter().map(bill).collect::<PyResult<Vec<BillReport>>>()?;
+    serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// The replays that a survey needs and the folder `cache` does not have (JSON): `jobs` for

@@ -1,14 +1,14 @@
 """The screen of a survey of several jobs: each job in a row, then their mean."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from gordon.cli import warn
 from gordon.cli.survey_view import most, show
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
 from gordon.survey.jobs import gains, traces
-from gordon.survey.machines import Figure, answer, outcome
+from gordon.survey.machines import answer, outcome
 from gordon.survey.prices import dated
 from gordon.survey.results import (
     GridDesign,
@@ -18,6 +18,8 @@ from gordon.survey.results import (
     MachinesMean,
     MeanMachine,
 )
+
+_Figure = Literal["time_s", "price", "energy_j"]
 
 
 def show_jobs(console: Output, result: GridMean | MachinesMean, show_all: bool) -> None:
@@ -87,11 +89,11 @@ def _machines(jobs: list[tuple[str, JobResult]]) -> list[Column]:
 def _mean(result: MachinesMean, shown: list[MeanMachine]) -> list[Column]:
     currency = result["space"]["currency"]
 
-    def column(title: str, key: Figure) -> Column:
+    def column(title: str, key: _Figure) -> Column:
         values = [outcome(row)[key] for row in shown]
         return Column(title, ["" if v is None else figures(v) for v in values], right=True)
 
-    figured: list[tuple[str, Figure]] = [
+    figured: list[tuple[str, _Figure]] = [
         ("time, s", "time_s"),
         (f"price, {currency}", "price"),
         ("energy, J", "energy_j"),

@@ -7,9 +7,8 @@ from gordon.human import counted
 from gordon.survey import entries
 from gordon.survey.machines import (
     MODEL,
-    Figure,
     answer,
-    front_figures,
+    compared,
     in_nodes,
     is_notable,
     noun,
@@ -46,17 +45,15 @@ def show_machines(console: Output, result: JobResult, show_all: bool) -> None:
         f"{in_nodes(result)}; times by the {result['model']} model{dated(result)}"
     )
     listed = [*entries.machines(result), ALL_CORES, interval(MODEL)]
-    console.table(table("machine", shown, listed, SPARE, remarks, _TWO_REMARKS))
+    spare = SPARE | entries.asked(result)
+    console.table(table("machine", shown, listed, spare, remarks, _TWO_REMARKS))
     console.text(_legend(result, len(rows) - len(shown)))
     console.text(answer(result))
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])
 
 
 def _legend(result: JobResult, left_out: int) -> str:
-    words: dict[Figure, str] = {"time_s": "time", "price": "price", "energy_j": "energy"}
-    front = [row for row in result["designs"] if row["pareto"]]
-    compared = ", ".join(words[key] for key in front_figures(front))
-    text = f"* on the Pareto front of {compared}"
+    text = f"* on the Pareto front of {compared(result)}"
     if left_out:
         text += f"; --all also prints {left_out} more"
     return text + "; low - high: the 80% range. Names, front and verdict go by its upper end"

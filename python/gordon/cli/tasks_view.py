@@ -10,6 +10,7 @@ from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
 from gordon.reports.survey import ApplicationReport, StageOnCluster, StageRecorded
 from gordon.survey import entries
+from gordon.survey.machines import compared
 from gordon.survey.prices import dated
 from gordon.survey.results import TasksDesign, TasksResult
 from gordon.survey.tasks import MODEL, is_notable, outcome, recommended, recorded_line
@@ -32,12 +33,12 @@ def show_tasks(console: Output, result: TasksResult, show_all: bool) -> None:
     )
     console.text(recorded_line(result["application"]))
     listed = [*entries.clusters(result), interval(MODEL)]
-    console.table(table("cluster", shown, listed, SPARE, _remarks))
+    console.table(table("cluster", shown, listed, SPARE | entries.asked(result), _remarks))
     left_out = len(rows) - len(shown)
     more = f"; --all also prints {left_out} more" if left_out else ""
     console.text(
-        f"* on the Pareto front{more}; low - high: the 80% range. Names, front and verdict go by "
-        "its upper end"
+        f"* on the Pareto front of {compared(result)}{more}; low - high: the 80% range. Names, "
+        "front and verdict go by its upper end"
     )
     by_id = {row["id"]: row for row in rows}
     best = by_id.get(chosen or result["named"]["fastest"] or "")

@@ -16,9 +16,11 @@ from gordon.options.kinds import (
     Choice,
     Day,
     Named,
+    Number,
     Seconds,
     Text,
     Whole,
+    Words,
 )
 from gordon.options.sweeps import ENGINES
 
@@ -37,7 +39,44 @@ class Bundled:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurveyOptions:
+class UseOptions:
+    """How machines are used, for what a run costs in all."""
+
+    years: Annotated[float | None, Number("YEARS")] = None
+    """Years for which a machine is kept. Default: ownership.years of the space, else 4."""
+    runs_per_day: Annotated[float | None, Number("N")] = None
+    """Runs of the job a day on machines that are bought, which do nothing else. Default: as many
+    as take ownership.hours_per_year of the space, else half of the year."""
+    price_kwh: Annotated[float, Number("PRICE")] = 0.13
+    """Price of a kWh, in the currency of the space."""
+    pue: Annotated[float, Number("X")] = 1.56
+    """Power usage effectiveness: energy of the building for each joule of its machines."""
+    grid: Annotated[str | None, Text("REGION|GRAMS")] = None
+    """Where the electricity comes from: a country or a region of a cloud (`gordon cost grids`), or
+    grams of CO2-equivalent of a kWh. Default: the region of the space, else WORLD."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoalOptions:
+    """What designs are chosen by, for jobs on machines."""
+
+    objective: Annotated[str | Sequence[str], Words("NAME,...")] = ()
+    """What designs are compared by: time, price, energy, tco, carbon, life, with commas between.
+    tco is what a run costs in all, life the years until flash is worn. The front is of these, and
+    the first one but time recommends a design. Default: time, and price and energy if known."""
+    deadline: Annotated[float | None, Seconds()] = None
+    """Recommend the best that ends within this time, such as 10min, by the upper end of its
+    range."""
+    max_power: Annotated[str | None, Text("POWER")] = None
+    """Leave out designs whose nodes together draw more while they are busy, such as 500W."""
+    max_price: Annotated[float | None, Number("PRICE")] = None
+    """Leave out designs on which a run has a higher price."""
+    min_life: Annotated[float | None, Number("YEARS")] = None
+    """Leave out designs whose flash is worn earlier, and those of which that is unknown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyOptions(UseOptions, GoalOptions):
     """A survey."""
 
     space: Annotated[str, PRESET] = "modern"
@@ -79,9 +118,6 @@ class SurveyOptions:
     """Stages of the job, as JSON: {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}, in
     seconds after the start of the traces. The stages model uses them; of machines, the limits of
     each stage are reported."""
-    deadline: Annotated[float | None, Seconds()] = None
-    """Of jobs on machines: recommend the cheapest that ends within this time, such as 10min, by the
-    upper end of its range."""
     partitions: Annotated[int | None, COUNT] = None
     """Of the tasks model: tasks of each stage that reads shuffle data. Default: as recorded."""
     rows: Annotated[int, Whole(0)] = 1000
@@ -96,6 +132,14 @@ class SurveyOptions:
     RAY_ADDRESS, DASK_SCHEDULER_ADDRESS or MASTER names. Default: threads of this process."""
     workers: Annotated[int | None, COUNT] = None
     """Processes of the engine, which is loky if none is given. Default: one per core."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
+    """A design of the result of a survey."""
+
+    design: Annotated[str | None, Text("ID")] = None
+    """Id of the design. Default: the recommended one, else the fastest."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -333,6 +333,67 @@ class PaperSurvey(TypedDict):
     warnings: list[str]
 
 
+class BillInputs(TypedDict):
+    """What is known of a node and a run on such nodes. Prices are in the currency of the space."""
+
+    #: Carbon of making its drives; 0 if it has none of the catalogue.
+    drives_embodied_kg: float | None
+    #: Years of service that its drives are rated for; `None` if that is unknown.
+    drives_life_years: float | None
+    #: Price of the drives of a node; 0 if it has none of the catalogue.
+    drives_price: float | None
+    #: Carbon of making a node without drives.
+    embodied_kg: float | None
+    #: Energy of all nodes in the run.
+    energy_j: float | None
+    #: Power of a node between runs.
+    idle_w: float | None
+    #: Number of nodes.
+    nodes: int
+    #: Price of a node without drives, if it is owned.
+    purchase_price: float | None
+    #: Rent of all nodes for the run, if they are rented.
+    rent: float | None
+    #: Length of the run.
+    time_s: float
+    #: Rated endurance of its drives that a run uses, 0 to 1; `None` if the drives do not wear, or
+    #: if their wear is unknown.
+    wear: float | None
+
+
+class BillReport(TypedDict):
+    """What a run costs, and what that is computed from."""
+
+    #: Share of the year in which machines that are owned run the job; `None` if they are rented.
+    #: Above 1, the machines do not keep up, and nothing of the run is known.
+    busy: float | None
+    #: All of it; `None` if a part of it is unknown.
+    carbon_kg: float | None
+    #: Carbon of making the machines.
+    carbon_made_kg: float | None
+    #: Carbon of the electricity.
+    carbon_use_kg: float | None
+    #: Purchase of drives, and of those that replace them.
+    drives: float | None
+    #: Electricity.
+    electricity: float | None
+    #: Energy, with that of the building and of the time between runs.
+    energy_kwh: float | None
+    #: Years until the rated endurance of the drives is used; `None` if runs do not wear them, or if
+    #: that is unknown.
+    flash_life_years: float | None
+    #: What it is computed from.
+    inputs: BillInputs
+    #: Purchase of the nodes, without drives.
+    purchase: float | None
+    #: Rent.
+    rent: float | None
+    #: Runs of a year; `None` if machines are rented for as many as one likes.
+    runs_per_year: float | None
+    #: All of it; `None` if a part of it is unknown.
+    total: float | None
+
+
 class JobReport(TypedDict):
     """Time of one job on a machine."""
 
@@ -356,6 +417,8 @@ class JobReport(TypedDict):
 class MachineReport(TypedDict):
     """The results of a machine with one of its storages and networks."""
 
+    #: What a run costs in all; `None` if it is not said how machines are used.
+    bill: BillReport | None
     #: Speed of a logical processor, in the unit of the space.
     core_speed: float
     #: Number of logical processors.
@@ -391,6 +454,28 @@ class MachineReport(TypedDict):
     summary: str | None
 
 
+#: What a survey compares designs by. The least is best; of the life, the longest.
+Objective = Literal["time", "price", "energy", "tco", "carbon", "life"]
+
+
+class Operation(TypedDict):
+    """Use of the machines of a survey, for what a run costs in all."""
+
+    #: Grams of CO2-equivalent of a kWh.
+    grams_per_kwh: float
+    #: Hours of a year in which machines that are owned run jobs, if `runs_per_day` is not given.
+    hours_per_year: float
+    #: Price of a kWh, in the currency of the space.
+    price_per_kwh: float
+    #: Power usage effectiveness: energy of the building for each joule of its machines.
+    pue: float
+    #: Runs of the job a day. Machines that are owned do nothing else. Default: as many as take
+    #: `hours_per_year`.
+    runs_per_day: NotRequired[float]
+    #: Years for which a machine is kept.
+    years: float
+
+
 class ReferenceReport(TypedDict):
     """The machine on which the traces were recorded."""
 
@@ -402,17 +487,13 @@ class ReferenceReport(TypedDict):
     machine: str | None
 
 
-#: What a recommendation goes by.
-VerdictBy = Literal["price", "energy", "time"]
-
-
 class Verdict(TypedDict):
     """The recommended design: of those that are nearly as fast as the fastest, or meet the
     deadline, the cheapest or the one of least energy.
     """
 
     #: What was compared.
-    by: VerdictBy
+    by: Objective
     #: The deadline, which the upper end of its range meets; `None` without one.
     deadline_s: float | None
     #: Id of the fastest design.
@@ -452,6 +533,10 @@ class JobSurvey(TypedDict):
     named: dict[str, str | None]
     #: Number of nodes.
     nodes: int
+    #: What the front compares.
+    objectives: list[Objective]
+    #: How machines are used; `None` if that is not said.
+    operation: Operation | None
     #: Largest page cache of any trace; 0 if it is unknown.
     peak_cache_bytes: int
     #: Largest memory in use of any trace, without the page cache where it is apart; `None` if it is
@@ -465,8 +550,9 @@ class JobSurvey(TypedDict):
     timeline: NotRequired[Timeline]
     #: The streams.
     traces: list[StreamReport]
-    #: The recommended design; `None` if no design meets the deadline, if there is none and most of
-    #: the time of the fastest design is `floor_s`, or if no machine is known to hold the job.
+    #: The recommended design; `None` if no design meets the deadline and the limits, if there is no
+    #: deadline and most of the time of the fastest design is `floor_s`, or if no machine is known
+    #: to hold the job.
     verdict: Verdict | None
     #: Version of the program.
     version: str
@@ -598,6 +684,8 @@ class TasksTime(TypedDict):
 class TasksReport(TypedDict):
     """The results of a number of machines."""
 
+    #: What a run costs in all; `None` if it is not said how machines are used.
+    bill: BillReport | None
     #: Speed of a logical processor, in the unit of the space.
     core_speed: float
     #: Number of logical processors of a node.
@@ -654,7 +742,7 @@ class TasksVerdict(TypedDict):
     """
 
     #: What was compared.
-    by: VerdictBy
+    by: Objective
     #: The deadline; `None` without one.
     deadline_s: float | None
     #: Id of the fastest design.
@@ -692,6 +780,10 @@ class TasksSurvey(TypedDict):
     named: dict[str, str | None]
     #: Number of nodes.
     nodes: int
+    #: What the front compares.
+    objectives: list[Objective]
+    #: How machines are used; `None` if that is not said.
+    operation: Operation | None
     #: The machine that ran the application.
     reference: ReferenceReport
     #: Machines that hold no executor.
@@ -702,7 +794,7 @@ class TasksSurvey(TypedDict):
     timeline: NotRequired[Timeline]
     #: The streams.
     traces: list[StreamReport]
-    #: The recommended cluster; `None` if none meets the deadline.
+    #: The recommended cluster; `None` if none meets the deadline and the limits.
     verdict: TasksVerdict | None
     #: Version of the program.
     version: str

@@ -4,7 +4,7 @@ service. Times are in seconds."""
 from collections.abc import Sequence
 from typing import Any
 
-from gordon.human import short
+from gordon.human import figures, short
 from gordon.report.entries import (
     COUNT,
     MONEY,
@@ -19,6 +19,7 @@ from gordon.report.entries import (
     of,
     with_prefix,
 )
+from gordon.reports.survey import Objective
 from gordon.survey import machines as jobs
 from gordon.survey import service, tasks
 from gordon.survey.results import (
@@ -38,6 +39,9 @@ def capacity(size: int) -> str:
 
 _MEMORY = Unit(capacity, capacity)
 _RATE = with_prefix("B/s")
+_YEARS = Unit(lambda value: f"{figures(value)} years", lambda value: f"{figures(value)} years")
+#: A machine or a cluster under a job.
+JobDesign = MachineDesign | TasksDesign
 
 
 def machines(result: JobResult) -> list[Entry[MachineDesign]]:
@@ -47,6 +51,7 @@ def machines(result: JobResult) -> list[Entry[MachineDesign]]:
         Entry("id", "machine", of("id"), TEXT),
         *_times(jobs.MODEL, "of one run of the job on all nodes"),
         *_costs(jobs.MODEL, currency),
+        *_bill(currency),
         Entry("limit", "limited by", tasks.limiting, TEXT, "share of the time", order=_by_limit),
         Entry("nodes", "nodes", of("nodes"), COUNT),
         *_node(result),
@@ -68,6 +73,7 @@ def clusters(result: TasksResult) -> list[Entry[TasksDesign]]:
         *_times(tasks.MODEL, "of the application on all nodes"),
         Entry("floor", "floor, s", of(tasks.MODEL, "floor_s"), SECONDS, floor),
         *_costs(tasks.MODEL, currency),
+        *_bill(currency),
         Entry("limit", "limited by", tasks.limiting, TEXT, "share of the time"),
         *_node(result),
         Entry("hour", f"{currency} / hour", _hour, MONEY, "of all nodes"),
@@ -91,6 +97,13 @@ def designs(result: ServiceResult) -> list[Entry[ServiceDesign]]:
         Entry("storage", "storage", of("storage"), TEXT, "of a node"),
         Entry("link", "link", of("network_bytes_per_s"), _RATE, "of a node, each way"),
     ]
+
+
+def asked(result: JobResult | TasksResult) -> dict[str, int]:
+    """The entries of the objectives that a screen has only if they are asked for, with what is left
+    out of a narrow one."""
+    keys: dict[str, Objective] = {"tco": "tco", "carbon": "carbon", "life": "life"}
+    return {key: 0 for key, objective in keys.items() if objective in result["objectives"]}
 
 
 def on_page(
@@ -117,6 +130,23 @@ def _costs(model: str, currency: str) -> list[Entry[Any]]:
         Entry("price", f"price, {currency}", of(model, "price"), MONEY, what, currency),
         Entry("energy", "energy", of(model, "energy_j"), with_prefix("J"), what),
     ]
+
+
+def _bill(currency: str) -> list[Entry[Any]]:
+    """What a run costs in all."""
+    what = "purchase or rent, drives and electricity of one run on all nodes"
+    carbon = "CO2-equivalent of the electricity of one run, and its share of making the machines"
+    life = "years until the rated endurance of the flash is used"
+    return [
+        Entry("tco", f"total, {currency}", of("bill", "total"), MONEY, what, "total"),
+        Entry("carbon", "carbon", _carbon, with_prefix("g"), carbon),
+        Entry("life", "life of flash", of("bill", "flash_life_years"), _YEARS, life),
+    ]
+
+
+def _carbon(row: JobDesign) -> float | None:
+    bill = row["bill"]
+    return None if bill is None or bill["carbon_kg"] is None else 1000 * bill["carbon_kg"]
 
 
 def _node(result: JobResult | TasksResult) -> list[Entry[Any]]:

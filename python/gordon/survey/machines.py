@@ -2,16 +2,26 @@
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from gordon import parameters
 from gordon.errors import GordonError, located
 from gordon.human import counted, duration, figures, short
 from gordon.parameters import Parameter
 from gordon.parts import Catalogue
-from gordon.reports.survey import JobSurvey, Verdict
+from gordon.reports.survey import (
+    BillReport,
+    JobReport,
+    JobSurvey,
+    MachineReport,
+    Objective,
+    TasksReport,
+    TasksTime,
+    Verdict,
+)
 from gordon.survey import machine_parameters, measured, prices, quotas, references, settings
 from gordon.survey import space as spaces
+from gordon.survey.bills import Goals
 from gordon.survey.model import (
     SHIFT,
     Answer,
@@ -30,13 +40,35 @@ from gordon.survey.results import (
     MeanMachine,
     Outcome,
     Raw,
+    TasksResult,
 )
 
 #: The model of machines.
 MODEL: Final = "job"
-Figure = Literal["time_s", "price", "energy_j"]
-#: Figures of a front.
-FIGURES: Final[tuple[Figure, ...]] = ("time_s", "price", "energy_j")
+#: What fronts compare, in words.
+OBJECTIVES: Final[dict[Objective, str]] = {
+    "time": "time",
+    "price": "price",
+    "energy": "energy",
+    "tco": "total cost",
+    "carbon": "carbon",
+    "life": "life of flash",
+}
+
+#: Options by the keys of the core.
+OPTIONS: Final = {
+    "operation.years": "--years",
+    "operation.hours_per_year": "ownership.hours_per_year",
+    "operation.runs_per_day": "--runs-per-day",
+    "operation.price_per_kwh": "--price-kwh",
+    "operation.pue": "--pue",
+    "operation.grams_per_kwh": "--grid",
+    "goals.objectives": "--objective",
+    "goals.deadline_s": "--deadline",
+    "goals.max_power_w": "--max-power",
+    "goals.max_price": "--max-price",
+    "goals.min_life_years": "--min-life",
+}
 
 
 class OfMachines(Model[Report, Answer]):
@@ -45,6 +77,7 @@ class OfMachines(Model[Report, Answer]):
     def read(self, request: Request, chosen: spaces.Space) -> Config:
         """Reads the machines, their parts and prices. Returns what the core needs of them."""
         self.chosen, self.parts = chosen, Catalogue(chosen.get("parts"))
+        self.use, self.goals = request.use, request.goals
         settings.apply_to_machines(request.set_values, chosen, self.parts)
         self.prices_date = prices.day(chosen)
         prices.per_hour(chosen)
@@ -67,12 +100,20 @@ class OfMachines(Model[Report, Answer]):
             "unit": chosen.get("reference", {}).get("machine"),
             "parts": {kind: self.parts.used[kind] for kind in ("flash", "disk")},
             "measured": self.tables,
+            "operation": request.use.operation(chosen),
             **self.traced.config,
         }
 
     def explained(self, error: GordonError) -> GordonError:
         """With ids instead of places in the list of machines, which --set does not show."""
         message = re.sub(r"\bcatalogue\.", "", error.args[0])
+        for key, option in OPTIONS.items():
+            if message.startswith(f"{key}:"):
+                return GordonError(
+                    f"{option}{message[len(key) :]}",
+                    f"{option} is an option of the survey",
+                    kind="out-of-range",
+                )
         message = re.sub(r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", message)
         return GordonError(message, error.args[1], kind=error.kind)
 
@@ -104,9 +145,9 @@ class OfMachines(Model[Report, Answer]):
             + machine_parameters.of_measured(self.tables)
         )
 
-    def warnings(self, raw: Raw) -> list[str]:
-        """The warnings of the core, and those about the space."""
-        found = self.traced.warnings + raw["warnings"]
+    def warnings(self, raw: Raw, rows: Sequence[MachineReport | TasksReport] = ()) -> list[str]:
+        """The warnings of the core, and those about the space and its designs."""
+        found = self.traced.warnings + raw["warnings"] + _not_compared(self.goals, rows)
         if spaces.has_grid(self.chosen):
             found.append(
                 f"the grid of designs of the space `{self.chosen['name']}` is left out; --model "
@@ -141,7 +182,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
                 kind="bad-nodes",
             )
         catalogue = self.read(request, chosen)
-        of_job = {"nodes": request.numbers or [of_traces], "deadline_s": request.deadline_s}
+        of_job = {"nodes": request.numbers or [of_traces], "goals": request.goals.config()}
         self.config = request.config() | of_job | {"catalogue": catalogue}
 
     def check(self, raw: JobSurvey) -> None:
@@ -157,7 +198,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
         parameters = self.parameters({row["machine"] for row in designs})
         space = self.space()
         return {
-            **common(raw, parameters, self.warnings(raw)),
+            **common(raw, parameters, self.warnings(raw, raw["designs"])),
             "space": space,
             "designs": designs,
             "model": MODEL,
@@ -166,8 +207,43 @@ class Machines(OfMachines[JobSurvey, JobResult]):
             "peak_cache_bytes": raw["peak_cache_bytes"],
             "verdict": raw["verdict"],
             "floor_s": raw["floor_s"],
-            "sentence": _sentence(raw, designs, space["currency"], self.config["deadline_s"]),
+            "operation": raw["operation"],
+            "operation_sources": self.use.origins(self.chosen),
+            "objectives": raw["objectives"],
+            "sentence": _sentence(raw, designs, space["currency"], self.goals),
         }
+
+
+def _not_compared(goals: Goals, rows: Sequence[MachineReport | TasksReport]) -> list[str]:
+    """A warning for each objective that is unknown of designs."""
+    found = []
+    for objective in goals.objectives:
+        unknown = [row["id"] for row in rows if not _is_known(objective, row)]
+        if unknown:
+            named = ", ".join(unknown[:2]) + (", ..." if len(unknown) > 2 else "")
+            found.append(
+                f"the {OBJECTIVES[objective]} of {counted(len(unknown), 'design')} is unknown, so "
+                f"that they are not on the front: {named}"
+            )
+    return found
+
+
+def _is_known(objective: Objective, row: Any) -> bool:
+    """Whether a figure of a design is known. Flash that a run does not wear lasts."""
+    of = row["job"] if "job" in row else row["tasks"]
+    bill: BillReport = row["bill"]
+    match objective:
+        case "time":
+            return True
+        case "price":
+            return of["price"] is not None
+        case "energy":
+            return of["energy_j"] is not None
+        case "tco":
+            return bill["total"] is not None
+        case "carbon":
+            return bill["carbon_kg"] is not None
+    return bill["inputs"]["wear"] is not None
 
 
 def _joined(numbers: list[int]) -> str:
@@ -237,23 +313,29 @@ def remarks(row: MachineDesign) -> list[str]:
     return found
 
 
-def front_figures(rows: Sequence[MachineDesign]) -> list[Figure]:
-    """The figures of the front: the time, and the others that are known of all of `rows`."""
-    return [key for key in FIGURES if all(outcome(row)[key] is not None for row in rows)]
+def compared(result: JobResult | TasksResult) -> str:
+    """What the front compares, in words: `time, price and energy`."""
+    return in_words([OBJECTIVES[one] for one in result["objectives"]])
 
 
-def _sentence(
-    raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, deadline: float | None
-) -> str:
+def in_words(names: Sequence[str]) -> str:
+    """`time, price and energy`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
+
+
+def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, goals: Goals) -> str:
     """The answer in a sentence: the recommended machine, or why there is none."""
     by_id = {row["id"]: row for row in designs}
     verdict = raw["verdict"]
     if verdict is not None:
         return _recommended(verdict, by_id, currency)
     fastest = raw["named"]["fastest"]
+    if fastest is None and goals.limits:
+        return f"No machine of the space is within {goals.limits}."
     if fastest is None:
         used = short(known(raw["peak_memory_bytes"]), "B")
         return f"No machine of the space is known to have the memory that the job used ({used})."
+    deadline = goals.deadline_s
     if deadline is not None:
         at_most = duration(outcome(by_id[fastest])["time_s_high"])
         return (
@@ -276,18 +358,41 @@ def _recommended(verdict: Verdict, by_id: dict[str, MachineDesign], currency: st
         if deadline is None
         else f"within {duration(deadline)}"
     )
-    match verdict["by"]:
-        case "price":
-            price = figures(known(best["job"]["price"]))
-            text = f"Cheapest {within}: {_described(best)}, {price} {currency}"
-        case "energy":
-            energy = short(known(best["job"]["energy_j"]), "J")
-            text = f"Least energy {within}: {_described(best)}, {energy}"
-        case _:
-            text = f"Fastest: {_described(best)}; neither prices nor powers are known"
+    text = recommendation(
+        verdict["by"], within, _described(best), best["job"], best["bill"], currency
+    )
     if best is not fastest:
         text += f"; the fastest is {_described(fastest)}"
     return text + "."
+
+
+def recommendation(
+    by: Objective,
+    within: str,
+    design: str,
+    of: JobReport | TasksTime,
+    bill: BillReport | None,
+    currency: str,
+) -> str:
+    """The start of the sentence about a recommended design: what is least of it, and how much."""
+    match by:
+        case "price":
+            return f"Cheapest {within}: {design}, {figures(known(of['price']))} {currency}"
+        case "energy":
+            return f"Least energy {within}: {design}, {short(known(of['energy_j']), 'J')}"
+        case "time":
+            return f"Fastest: {design}; neither prices nor powers are known"
+    assert bill is not None
+    match by:
+        case "tco":
+            cost = figures(known(bill["total"]))
+            return f"Least total cost {within}: {design}, {cost} {currency} a run"
+        case "carbon":
+            grams = short(1000 * known(bill["carbon_kg"]), "g")
+            return f"Least carbon {within}: {design}, {grams} of CO2 a run"
+    life = bill["flash_life_years"]
+    lasts = "which runs do not wear" if life is None else f"whose flash lasts {figures(life)} years"
+    return f"Longest life of flash {within}: {design}, {lasts}"
 
 
 def known(value: float | None) -> float:

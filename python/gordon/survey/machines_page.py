@@ -5,18 +5,17 @@ One HTML file that works offline, like the report of designs. The same result gi
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from gordon import notices
 from gordon.human import figures
 from gordon.parameters import Parameter
 from gordon.report import page
-from gordon.survey import entries
+from gordon.survey import bill_page, entries
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import (
-    FIGURES,
-    Figure,
     answer,
-    front_figures,
+    compared,
     in_nodes,
     is_notable,
     noun,
@@ -36,8 +35,9 @@ SHARES = {
 }
 #: Relative difference below which a time is shown as the measured one.
 _SAME = 0.005
-#: Figures of the front: key and name.
-_FIGURES: dict[Figure, str] = {"time_s": "time", "price": "price", "energy_j": "energy"}
+Cost = Literal["price", "energy_j"]
+#: What a time is drawn against, in the order of preference.
+_COSTS: tuple[Cost, ...] = ("price", "energy_j")
 #: Key of the file of a measured storage, of one or of a list.
 _MEASURED = re.compile(r"storage(\.\d+)?\.measured")
 
@@ -47,8 +47,7 @@ def render(result: JobResult) -> str:
     rows = sorted(result["designs"], key=lambda row: outcome(row)["time_s"])
     verdict = recommended(result)
     notable = [row for row in rows if is_notable(row, verdict) or row["pareto"]]
-    known = {key for row in rows for key in FIGURES if outcome(row)[key] is not None}
-    compared = [_FIGURES[key] for key in front_figures([row for row in rows if row["pareto"]])]
+    known = {key for row in rows for key in _COSTS if outcome(row)[key] is not None}
     measured = max(trace["span_s"] for trace in result["traces"])
     traced = [outcome(row)["time_s"] for row in rows if row["is_reference"]]
     said = {row["id"]: _remarks(row, verdict) for row in rows}
@@ -56,7 +55,7 @@ def render(result: JobResult) -> str:
         "machines",
         result,
         FILTERS | {"outcome": outcome, "money": money, "capacity": entries.capacity},
-        libraries=libraries(result),
+        libraries=(*libraries(result), "bill"),
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
         rows=rows,
@@ -66,10 +65,11 @@ def render(result: JobResult) -> str:
         remarks=said,
         stage_columns=stage_columns(result, said),
         cards=[row for row in notable if is_notable(row, verdict)],
-        against=next((key for key in FIGURES[1:] if key in known), None),
+        against=next((key for key in _COSTS if key in known), None),
         known=known,
-        compared=in_words(compared),
-        three=len(compared) == len(_FIGURES),
+        compared=compared(result),
+        has_more=not {"time", "price"}.issuperset(result["objectives"]),
+        bill=bill_page.of(result, rows),
         columns=entries.on_page(entries.machines(result), rows, said),
         has_reference=bool(traced),
         measured_apart=not any(abs(time / measured - 1) < _SAME for time in traced),
@@ -102,11 +102,6 @@ def _shares(row: MachineDesign) -> dict[str, float]:
     """The limits of a machine, in the order of the bars."""
     limits = row["limits"]
     return {key: limits[key] for key in SHARES if key in limits}
-
-
-def in_words(names: list[str]) -> str:
-    """`time, price and energy`."""
-    return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
 
 
 def money(price: float | None) -> str:

@@ -5,7 +5,7 @@ keys of the result that only this model has. `Model.survey` takes the steps that
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import fspath
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -16,6 +16,7 @@ from gordon.parameters import Parameter
 from gordon.parts import Catalogue
 from gordon.run.inputs import Inputs, JobStage
 from gordon.survey import space as spaces
+from gordon.survey.bills import Goals, Use
 from gordon.survey.replays import Replays, simulate
 from gordon.survey.results import Common, OfOne, Place, Raw
 from gordon.survey.space import Space
@@ -54,9 +55,10 @@ class Request:
     numbers: list[int] | None = None
     #: Number of tasks of stages that read shuffle data, unless as recorded.
     partitions: int | None = None
-    #: Seconds within which the job has to end.
-    deadline_s: float | None = None
-
+    #: How machines are used.
+    use: Use = field(default_factory=Use)
+    #: What machines are chosen by.
+    goals: Goals = field(default_factory=Goals)
     #: The share of each resource that a service leaves free.
     headroom: float = HEADROOM
 

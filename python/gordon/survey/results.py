@@ -17,6 +17,8 @@ from gordon.reports.survey import (
     LoadReport,
     MachineReport,
     NearService,
+    Objective,
+    Operation,
     OutcomeReport,
     ReferenceReport,
     Refusal,
@@ -235,6 +237,10 @@ class JobResult(Common):
     peak_cache_bytes: int
     verdict: Verdict | None
     floor_s: float
+    operation: Operation | None
+    #: Where the values of the operation come from.
+    operation_sources: dict[str, str]
+    objectives: list[Objective]
     #: The answer.
     sentence: str
 
@@ -256,6 +262,10 @@ class TasksResult(Common):
     verdict: TasksVerdict | None
     floor_s: float
     deadline_s: float | None
+    operation: Operation | None
+    #: Where the values of the operation come from.
+    operation_sources: dict[str, str]
+    objectives: list[Objective]
     #: The answer.
     sentence: str
 

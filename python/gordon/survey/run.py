@@ -17,6 +17,7 @@ from gordon.parts import unknown
 from gordon.run.inputs import Inputs, expand
 from gordon.survey import grids, jobs, numbers, tasks
 from gordon.survey import space as spaces
+from gordon.survey.bills import Goals, Use
 from gordon.survey.grids import Grid
 from gordon.survey.machines import Machines
 from gordon.survey.model import HEADROOM, Request
@@ -40,7 +41,16 @@ def run(
     headroom: float | None = None,
     stages: Path | None = None,
     partitions: int | None = None,
+    years: float | None = None,
+    runs_per_day: float | None = None,
+    price_kwh: float = SurveyOptions.price_kwh,
+    pue: float = SurveyOptions.pue,
+    grid: str | float | None = None,
+    objective: str | Sequence[str] = (),
     deadline: float | None = None,
+    max_power: str | float | None = None,
+    max_price: float | None = None,
+    min_life: float | None = None,
     rows: int = SurveyOptions.rows,
     table: Path | None = None,
     cache: Path | None = None,
@@ -80,12 +90,15 @@ def run(
     if model != tasks.MODEL:
         _refuse("partitions", partitions, "the tasks model, which needs an event log of Spark")
     of_machines = service or uses_machines(spaces.load(space), model)
+    goals = Goals.of(objective, deadline, max_power, max_price, min_life)
     if service or not of_machines:
-        _refuse("deadline", deadline, "a job on machines (`gordon spaces`)")
+        for name in goals.given:
+            _refuse(name, True, "a job on machines (`gordon spaces`)")
     one = partial(
         _survey,
         partitions=partitions,
-        deadline_s=deadline,
+        use=Use(years, runs_per_day, price_kwh, pue, grid),
+        goals=goals,
         space=space,
         shift=shift,
         set_values=several(set_values),
@@ -103,6 +116,13 @@ def run(
     count = None if of_machines else _one(counts)
     if len(given) == 1:
         return one(given[0], nodes=count, rows=rows)
+    if goals.given not in ([], ["deadline"]):
+        raise GordonError(
+            f"{len(given)} jobs are surveyed, and their mean is compared by time, price and "
+            f"energy: --{goals.given[0]} is for one",
+            "survey one run",
+            kind="several-jobs",
+        )
     if service:
         raise GordonError(
             f"{len(given)} runs are given, and --service takes the traces of one service",

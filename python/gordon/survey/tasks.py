@@ -6,11 +6,12 @@ from typing import Final
 
 from gordon import _core
 from gordon.errors import GordonError
-from gordon.human import counted, duration, figures, short
+from gordon.human import counted, duration
 from gordon.reports.survey import ApplicationReport, TasksSurvey, TasksTime
 from gordon.settings import split
 from gordon.survey import space as spaces
-from gordon.survey.machines import OfMachines, known
+from gordon.survey.bills import Goals
+from gordon.survey.machines import OfMachines, recommendation
 from gordon.survey.model import SHIFT, Config, Request, common, places
 from gordon.survey.results import TasksDesign, TasksResult
 
@@ -45,7 +46,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             "storage_rate": inputs.storage_rate,
             "nodes": request.numbers or [],
             "partitions": request.partitions,
-            "deadline_s": request.deadline_s,
+            "goals": request.goals.config(),
             "rows": request.rows,
             "table": None if request.table is None else fspath(request.table),
             **own,
@@ -62,9 +63,9 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             for row in raw["designs"]
         ]
         parameters = self.parameters({row["machine"] for row in designs})
-        space, deadline = self.space(), self.config["deadline_s"]
+        space = self.space()
         return {
-            **common(raw, parameters, self.warnings(raw)),
+            **common(raw, parameters, self.warnings(raw, raw["designs"])),
             "nodes": raw["application"]["nodes"],
             "space": space,
             "designs": designs,
@@ -74,8 +75,11 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             "refused": raw["refused"],
             "verdict": raw["verdict"],
             "floor_s": raw["floor_s"],
-            "deadline_s": deadline,
-            "sentence": _sentence(raw, designs, space["currency"], deadline),
+            "deadline_s": self.goals.deadline_s,
+            "operation": raw["operation"],
+            "operation_sources": self.use.origins(self.chosen),
+            "objectives": raw["objectives"],
+            "sentence": _sentence(raw, designs, space["currency"], self.goals),
         }
 
 
@@ -155,13 +159,13 @@ def limiting(row: TasksDesign) -> str:
     return "" if most is None else f"{most.replace('_', ' ')} {limits[most]:.0%}"
 
 
-def _sentence(
-    raw: TasksSurvey, designs: Sequence[TasksDesign], currency: str, deadline: float | None
-) -> str:
+def _sentence(raw: TasksSurvey, designs: Sequence[TasksDesign], currency: str, goals: Goals) -> str:
     """The answer in a sentence."""
     by_id = {row["id"]: row for row in designs}
-    verdict = raw["verdict"]
-    fastest = by_id[raw["named"]["fastest"] or ""]
+    verdict, deadline = raw["verdict"], goals.deadline_s
+    if raw["named"]["fastest"] is None:
+        return f"No cluster of the space is within {goals.limits}."
+    fastest = by_id[raw["named"]["fastest"]]
     if verdict is None:
         at_most = duration(outcome(fastest)["time_s_high"])
         return (
@@ -170,15 +174,8 @@ def _sentence(
         )
     best = by_id[verdict["id"]]
     of = outcome(best)
-    match verdict["by"]:
-        case "price":
-            what, cost = "Cheapest", f", {figures(known(of['price']))} {currency}"
-        case "energy":
-            what, cost = "Least energy", f", {short(known(of['energy_j']), 'J')}"
-        case _:
-            what, cost = "Fastest", "; neither prices nor powers are known"
     within = f"within {duration(deadline)}" if deadline is not None else "within 10% of the fastest"
-    text = f"{what} {within}: {_described(best)}{cost}"
+    text = recommendation(verdict["by"], within, _described(best), of, best["bill"], currency)
     if best is not fastest:
         text += f"; the fastest is {_described(fastest)}"
     floor = of["floor_s"]

@@ -9,14 +9,14 @@ from gordon import notices
 from gordon.human import counted, duration
 from gordon.report import page
 from gordon.reports.survey import ApplicationReport, LeftOut, StageOnCluster, StageRecorded
-from gordon.survey import entries
+from gordon.survey import bill_page, entries
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines_page import in_words, money, sources
+from gordon.survey.machines import compared
+from gordon.survey.machines_page import money, sources
 from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.results import TasksDesign, TasksResult
 from gordon.survey.tasks import is_notable, outcome, recommended, recorded_line
 
-Figure = Literal["price", "energy_j"]
 Cost = Literal["price", "energy_j", "nodes"]
 #: Parts of a time, in the order of the bars: key and name.
 PARTS = {
@@ -34,8 +34,8 @@ PARTS = {
 }
 #: What a time may be compared with, in the order of preference: key and name.
 _COSTS: dict[Cost, str] = {"price": "price", "energy_j": "energy", "nodes": "nodes"}
-#: Figures of the front that go into it if they are known.
-_FIGURES: dict[Figure, str] = {"price": "price", "energy_j": "energy"}
+#: Figures that may be unknown.
+_FIGURES: tuple[Literal["price", "energy_j"], ...] = ("price", "energy_j")
 #: Ratio of two times from which their stages are drawn on scales of their own.
 _APART = 5
 
@@ -71,7 +71,7 @@ def render(result: TasksResult) -> str:
             "spaced": _spaced,
             "tone": str,
         },
-        libraries=LIBRARIES,
+        libraries=(*LIBRARIES, "bill"),
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
         rows=rows,
@@ -83,9 +83,8 @@ def render(result: TasksResult) -> str:
         against=against,
         cost=_COSTS[against],
         not_drawn=sum(_cost(row, against) is None for row in rows),
-        compared=in_words(
-            ["time", *(name for key, name in _FIGURES.items() if _all_known(front, key))]
-        ),
+        compared=compared(result),
+        bill=bill_page.of(result, rows),
         columns=entries.on_page(entries.clusters(result), rows, said),
         names=_names(rows),
         shares=_parts,
@@ -128,10 +127,6 @@ def _spaced(name: str) -> str:
 def _cost(row: TasksDesign, key: Cost) -> float | None:
     """The cost of a cluster: price, energy, or its number of nodes."""
     return row["nodes"] if key == "nodes" else outcome(row)[key]
-
-
-def _all_known(rows: list[TasksDesign], key: Figure) -> bool:
-    return all(outcome(row)[key] is not None for row in rows)
 
 
 def _pairs(application: ApplicationReport, best: TasksDesign) -> list[Pair]:

@@ -1,108 +1,255 @@
-//! How models of machines choose: by the upper ends of times, and by price and energy of those
-//! times.
+//! How models of machines choose: by the upper ends of times, and by what those times cost.
 
+use crate::error::ClusterError;
+use crate::model::bill::{Bill, Run};
 use crate::space::machine::Machine;
-use crate::survey::{Choice, Front};
+use crate::survey::{Choice, Chosen, Front};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Names of designs.
-pub(super) const NAMES: [&str; 3] = ["fastest", "cheapest", "least-energy"];
+const NAMES: [&str; 6] =
+    ["fastest", "cheapest", "least-energy", "least-tco", "least-carbon", "longest-life"];
 pub(super) const FASTEST: usize = 0;
-const CHEAPEST: usize = 1;
-const LEAST_ENERGY: usize = 2;
-
-/// The fronts: of the report, of time and price, and of time and energy. A recommended design is on
-/// one of the last two.
-const REPORTED: usize = 0;
-const BY_PRICE: usize = 1;
-const BY_ENERGY: usize = 2;
 
 /// How much longer than the fastest design the recommended one may take.
 pub(super) const SLACK: f64 = 0.1;
 
-/// What choices compare: the upper end of the time, and energy and price of that time.
-#[derive(Clone, Copy, Debug)]
+/// What a survey compares designs by. The least is best; of the life, the longest.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// Seconds of a run.
+    Time,
+    /// Price of a run.
+    Price,
+    /// Energy of a run.
+    Energy,
+    /// What a run costs in all: purchase or rent, electricity and worn drives.
+    Tco,
+    /// Carbon of a run, of its electricity and of making the machines.
+    Carbon,
+    /// Years until flash is worn.
+    Life,
+}
+
+impl Objective {
+    /// Its place in [`NAMES`].
+    const fn name(self) -> usize {
+        match self {
+            Self::Time => FASTEST,
+            Self::Price => 1,
+            Self::Energy => 2,
+            Self::Tco => 3,
+            Self::Carbon => 4,
+            Self::Life => 5,
+        }
+    }
+}
+
+/// What the choices of a survey go by.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Goals {
+    /// What designs are compared by, the most important first. Default: time, price if a machine
+    /// has one, and energy if it is known of all machines that are compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objectives: Vec<Objective>,
+    /// Seconds within which the job has to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_s: Option<f64>,
+    /// Most watts of all nodes while they are busy. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_power_w: Option<f64>,
+    /// Most that a run may cost. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_price: Option<f64>,
+    /// Least years until flash is worn. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_life_years: Option<f64>,
+}
+
+impl Goals {
+    /// Checks all values.
+    ///
+    /// # Errors
+    /// Returns an error for a limit that is not above zero, or an objective that is given twice.
+    pub fn check(&self) -> Result<(), ClusterError> {
+        let impossible = |what: &str, why: String| {
+            Err(ClusterError::Impossible { what: format!("goals.{what}"), why })
+        };
+        for (key, limit) in [
+            ("deadline_s", self.deadline_s),
+            ("max_power_w", self.max_power_w),
+            ("max_price", self.max_price),
+            ("min_life_years", self.min_life_years),
+        ] {
+            if let Some(bad) = limit.filter(|limit| !(limit.is_finite() && *limit > 0.0)) {
+                return impossible(key, format!("{bad} is not above zero"));
+            }
+        }
+        let mut seen = self.objectives.clone();
+        seen.sort_unstable();
+        match seen.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(twice) => {
+                let name = format!("{:?}", twice[0]).to_lowercase();
+                impossible("objectives", format!("{name} is given twice"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What choices compare: the upper end of the time, and what that time costs.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Figures {
     pub time: f64,
     pub energy: Option<f64>,
     pub price: Option<f64>,
+    pub tco: Option<f64>,
+    pub carbon: Option<f64>,
+    /// Years until flash is worn: without end if a run does not wear it.
+    pub life: Option<f64>,
+    /// Watts of all nodes while they are busy.
+    pub power: Option<f64>,
 }
 
-/// What a recommendation goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum VerdictBy {
-    /// The lowest price.
-    Price,
-    /// The least energy, because no design has a price.
-    Energy,
-    /// The least time, because neither prices nor powers are known.
-    Time,
+impl Figures {
+    /// The figures of a run; the power is left out.
+    pub fn of_run(run: &Run, bill: Option<&Bill>) -> Self {
+        let is_unworn = run.wear == Some(0.0);
+        Self {
+            time: run.time,
+            energy: run.energy,
+            price: run.price,
+            tco: bill.and_then(|bill| bill.total),
+            carbon: bill.and_then(|bill| bill.carbon_kg),
+            life: match is_unworn {
+                true => Some(f64::INFINITY),
+                false => bill.and_then(|bill| bill.flash_life_years),
+            },
+            power: None,
+        }
+    }
+
+    /// The value of an objective, of which the least is best.
+    fn of(&self, objective: Objective) -> Option<f64> {
+        match objective {
+            Objective::Time => Some(self.time),
+            Objective::Price => self.price,
+            Objective::Energy => self.energy,
+            Objective::Tco => self.tco,
+            Objective::Carbon => self.carbon,
+            Objective::Life => self.life.map(|years| -years),
+        }
+    }
 }
 
 /// What the front compares.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Compared {
-    /// Whether only designs with a price are compared, and by it.
-    is_priced: bool,
-    /// Whether all designs that are compared have a power. An unknown energy can neither beat
-    /// another nor be beaten.
-    has_energy: bool,
+    /// What the front that is reported compares.
+    objectives: Vec<Objective>,
+    /// What may recommend a design, in order: each has a front of its own, with the time.
+    costs: Vec<Objective>,
+    goals: Goals,
 }
 
+/// The front that is reported; those of `Compared::costs` follow.
+const REPORTED: usize = 0;
+
 impl Compared {
-    /// What is known of all of `machines`.
-    pub fn of(machines: &[Machine]) -> Self {
+    /// What `goals` say, or what is known of all of `machines`.
+    pub fn of(machines: &[Machine], goals: &Goals) -> Self {
+        let goals = goals.clone();
+        let always = [Objective::Price, Objective::Energy];
+        if !goals.objectives.is_empty() {
+            let objectives = goals.objectives.clone();
+            let given = objectives.iter().filter(|one| **one != Objective::Time);
+            let others = always.iter().filter(|one| !objectives.contains(one));
+            let costs = given.chain(others).copied().collect();
+            return Self { objectives, costs, goals };
+        }
         let is_priced = machines.iter().any(|machine| machine.price_per_hour.is_some());
         let is_compared = |m: &&Machine| !is_priced || m.price_per_hour.is_some();
-        let mut compared = machines.iter().filter(is_compared);
-        Self { is_priced, has_energy: compared.all(|machine| machine.power().is_some()) }
+        // An unknown energy can neither beat another nor be beaten.
+        let has_energy = machines.iter().filter(is_compared).all(|m| m.power().is_some());
+        let price = is_priced.then_some(Objective::Price);
+        let energy = has_energy.then_some(Objective::Energy);
+        let objectives = [Some(Objective::Time), price, energy].into_iter().flatten().collect();
+        Self { objectives, costs: always.to_vec(), goals }
+    }
+
+    /// What the front that is reported compares.
+    pub fn objectives(&self) -> Vec<Objective> {
+        self.objectives.clone()
+    }
+
+    /// Names of designs: the first ones always, the others if they are objectives.
+    pub fn names(&self) -> &'static [&'static str] {
+        let most = self.objectives.iter().map(|one| one.name()).max().unwrap_or(FASTEST);
+        &NAMES[..=most.max(Objective::Energy.name())]
     }
 
     /// Number of objectives of each front.
-    pub fn objectives(self) -> Vec<usize> {
-        vec![1 + usize::from(self.is_priced) + usize::from(self.has_energy), 2, 2]
+    pub fn fronts(&self) -> Vec<usize> {
+        [self.objectives.len()].into_iter().chain(self.costs.iter().map(|_| 2)).collect()
+    }
+
+    /// Whether a design is within the limits. An unknown figure is not.
+    pub fn allows(&self, figures: &Figures) -> bool {
+        let within = |limit: Option<f64>, value: Option<f64>| {
+            limit.is_none_or(|limit| value.is_some_and(|value| value <= limit))
+        };
+        let Goals { max_power_w, max_price, min_life_years, .. } = self.goals;
+        within(max_power_w, figures.power)
+            && within(max_price, figures.price)
+            && within(min_life_years.map(|least| -least), figures.of(Objective::Life))
     }
 
     /// Compares a design with the fronts, and proposes it for the names.
-    pub fn compare(self, number: u64, figures: &Figures, choice: &mut Choice) {
-        let Figures { time, energy, price } = *figures;
-        if price.is_some() || !self.is_priced {
-            let mut objectives = vec![time];
-            objectives.extend(price.filter(|_| self.is_priced));
-            objectives.extend(energy.filter(|_| self.has_energy));
-            choice.compare(REPORTED, number, &objectives);
+    pub fn compare(&self, number: u64, figures: &Figures, choice: &mut Choice) {
+        if !self.allows(figures) {
+            return;
         }
-        let cost = price.unwrap_or(f64::INFINITY);
-        choice.propose(FASTEST, number, [time, cost, 0.0]);
-        if let Some(price) = price {
-            choice.propose(CHEAPEST, number, [price, time, 0.0]);
-            choice.compare(BY_PRICE, number, &[time, price]);
+        let all: Option<Vec<f64>> = self.objectives.iter().map(|one| figures.of(*one)).collect();
+        if let Some(all) = all {
+            choice.compare(REPORTED, number, &all);
         }
-        if let Some(energy) = energy {
-            choice.propose(LEAST_ENERGY, number, [energy, time, cost]);
-            choice.compare(BY_ENERGY, number, &[time, energy]);
+        let cost = figures.price.unwrap_or(f64::INFINITY);
+        choice.propose(FASTEST, number, [figures.time, cost, 0.0]);
+        for (front, objective) in (REPORTED + 1..).zip(&self.costs) {
+            let Some(value) = figures.of(*objective) else { continue };
+            let then = if *objective == Objective::Price { 0.0 } else { cost };
+            choice.propose(objective.name(), number, [value, figures.time, then]);
+            choice.compare(front, number, &[figures.time, value]);
         }
+    }
+
+    /// The recommended design: of those that take little longer than the fastest, or that end within
+    /// the deadline, the one of least cost by the first objective that is known of one of them. With the
+    /// fastest design; `None` if no design meets the deadline.
+    pub fn recommended(&self, chosen: &Chosen) -> Option<Recommended> {
+        let ([time, ..], fastest) = chosen.best[FASTEST]?;
+        let longest = match self.goals.deadline_s {
+            Some(deadline) => (time <= deadline).then_some(deadline)?,
+            None => time * (1.0 + SLACK),
+        };
+        let fronts = self.costs.iter().zip(&chosen.fronts[REPORTED + 1..]);
+        let mut least = fronts.filter_map(|(by, front)| Some((*by, least_within(front, longest)?)));
+        let (by, number) = least.next().unwrap_or((Objective::Time, fastest));
+        Some(Recommended { by, number, fastest })
     }
 }
 
-/// The longest time that a recommended design may take, if the fastest takes `fastest`: the
-/// deadline, otherwise a little more than the fastest. `None` if no design meets the deadline.
-pub(super) fn longest(deadline: Option<f64>, fastest: f64) -> Option<f64> {
-    match deadline {
-        Some(deadline) => (fastest <= deadline).then_some(deadline),
-        None => Some(fastest * (1.0 + SLACK)),
-    }
-}
-
-/// The design of least price, or energy, that takes at most `time`; otherwise `fastest`.
-pub(super) fn least_cost(fronts: &[Front], time: f64, fastest: u64) -> (VerdictBy, u64) {
-    match (least_within(&fronts[BY_PRICE], time), least_within(&fronts[BY_ENERGY], time)) {
-        (Some(cheapest), _) => (VerdictBy::Price, cheapest),
-        (None, Some(least)) => (VerdictBy::Energy, least),
-        (None, None) => (VerdictBy::Time, fastest),
-    }
+/// A recommended design, and the fastest one.
+#[derive(Clone, Copy)]
+pub(super) struct Recommended {
+    pub by: Objective,
+    pub number: u64,
+    pub fastest: u64,
 }
 
 /// The design of a front of time and cost with the least cost of those that take at most `time`:

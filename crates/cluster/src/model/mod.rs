@@ -13,7 +13,8 @@
 //! | `paper` | [`paper::load`], [`paper::limits`] | [`paper::group`] | `PaperDesign` |
 //! | `job` | [`job::load`] | [`job::group`] | `JobDesign` |
 
-mod cost;
+pub mod bill;
+pub mod cost;
 pub mod job;
 mod line;
 pub mod paper;

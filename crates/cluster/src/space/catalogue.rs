@@ -4,6 +4,7 @@ use crate::error::ClusterError;
 use crate::space::config::Parts;
 use crate::space::machine::{Machine, check};
 use crate::space::measured::MeasuredStorages;
+use crate::space::operation::Operation;
 use crate::space::reference::TraceReference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,9 @@ pub struct MachineCatalogue {
     /// Measured storages, by their file; those of the machines at least.
     #[serde(default, skip_serializing_if = "MeasuredStorages::is_empty")]
     pub measured: MeasuredStorages,
+    /// How machines are used. Default: what a run costs in all is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
 }
 
 impl MachineCatalogue {
@@ -47,6 +51,9 @@ impl MachineCatalogue {
             return Err(impossible("machines", "the space has none".into()));
         }
         check(&self.machines)?;
+        if let Some(operation) = &self.operation {
+            operation.check()?;
+        }
         self.check_measured()?;
         self.check_reference()
     }

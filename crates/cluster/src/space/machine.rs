@@ -64,8 +64,7 @@ pub struct Machine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purchase_price: Option<Sourced<f64>>,
     /// Embodied carbon: kg of CO2-equivalent of manufacturing the machine without the parts of
-    /// `storage`; of a cloud instance, its share of a server and of the server's drives. No survey
-    /// uses it.
+    /// `storage`; of a cloud instance, its share of a server and of the server's drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embodied_kg: Option<Sourced<f64>>,
     /// Shortest time for which the machine is billed, such as `60s`.

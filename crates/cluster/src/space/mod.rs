@@ -10,6 +10,7 @@ pub mod machine;
 pub(crate) mod machines;
 pub mod measured;
 pub mod node;
+pub mod operation;
 pub(crate) mod part_times;
 pub(crate) mod reference;
 pub mod resources;

@@ -2,6 +2,7 @@
 
 use super::MadeTrace;
 use gordon_cluster::ClusterError;
+use gordon_cluster::model::cost::Goals;
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::report::{JobReport, MachineReport, Verdict};
 use gordon_cluster::space::catalogue::MachineCatalogue;
@@ -73,6 +74,7 @@ pub fn catalogue(text: &str) -> MachineCatalogue {
         unit: None,
         parts: super::parts(1.0),
         measured: MeasuredStorages::new(),
+        operation: None,
     }
 }
 
@@ -88,7 +90,7 @@ pub fn survey(traces: Vec<String>, text: &str) -> JobSurvey {
 pub fn survey_of(traces: Vec<String>, catalogue: MachineCatalogue) -> JobSurvey {
     JobSurvey {
         nodes: Vec::new(),
-        deadline_s: None,
+        goals: Goals::default(),
         traces,
         charge: Charge::Machine,
         catalogue,

@@ -12,6 +12,7 @@ use super::range::RANGE_SOURCES;
 use super::report::{JobReport, MachineReport};
 use super::traces::JobTraces;
 use crate::error::ClusterError;
+use crate::model::bill::{BillInputs, BillReport, Drives, Run, busy_power};
 use crate::model::cost::{Compared, Figures};
 use crate::space::cores::Cores;
 use crate::space::machines::{MachineDesign, MachineSpace, Place};
@@ -28,6 +29,8 @@ pub struct JobModel<'a> {
     /// The traces, by place.
     pub(super) loads: Vec<JobLoad>,
     pub(super) traces: JobTraces<'a>,
+    /// By place.
+    drives: Vec<Drives>,
     /// By place: seconds for a byte that is read again.
     read_again: Vec<f64>,
     /// By place: seconds for all that may be written in addition.
@@ -73,11 +76,14 @@ impl<'a> JobModel<'a> {
             survey,
             space,
             loads: traces.loads(space)?,
+            drives: (space.places.iter())
+                .map(|place| Drives::of(place.storage, &survey.catalogue.parts))
+                .collect::<Result<_, _>>()?,
             read_again: secs_per_byte(READS),
             write_more: space.places.iter().zip(secs_per_byte(WRITES)).map(more).collect(),
             traces,
             same_cores: Vec::new(),
-            compared: Compared::of(&survey.catalogue.machines),
+            compared: Compared::of(&survey.catalogue.machines, &survey.goals),
         };
         let mut same_cores: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (number, design) in space.designs.iter().enumerate() {
@@ -134,12 +140,21 @@ impl<'a> JobModel<'a> {
         designs: &[&MachineDesign<'_>],
     ) -> Vec<Figures> {
         let own: Vec<_> = designs.iter().map(|design| self.job_design(design)).collect();
-        let figures = |(own, time): (&JobDesign, f64)| Figures {
-            time,
-            energy: group.energy(own, time),
-            price: group.price(own, time),
+        let figures = |((own, time), design): ((&JobDesign, f64), &&MachineDesign<'_>)| {
+            let run = group.run(own, time);
+            let drives = &self.drives[design.place];
+            Figures {
+                power: busy_power(design.machine, drives, design.nodes),
+                ..Figures::of_run(&run, self.bill(&run, design).map(|found| found.bill).as_ref())
+            }
         };
-        own.iter().zip(group.upper_ends(&own)).map(figures).collect()
+        own.iter().zip(group.upper_ends(&own)).zip(designs).map(figures).collect()
+    }
+
+    /// What a run costs in all; `None` if it is not said how machines are used.
+    fn bill(&self, run: &Run, design: &MachineDesign<'_>) -> Option<BillReport> {
+        let operation = self.survey.catalogue.operation.as_ref()?;
+        Some(BillInputs::of(run, design.machine, &self.drives[design.place]).report(operation))
     }
 
     /// The idle time that no machine shortens, and its share of the time of a design.
@@ -193,6 +208,7 @@ impl<'a> JobModel<'a> {
                 price: group.price(&own, time.time),
                 price_high: group.price(&own, time.high),
             },
+            bill: self.bill(&group.run(&own, time.time), design),
             limits: shares(&group.limits(&own)),
         }
     }

@@ -11,6 +11,7 @@
 //! Left out: what `job` does not model.
 
 use super::load::{JobLoad, JobStretches};
+use crate::model::bill::Run;
 use crate::model::job::range::{
     End, JobRange, PreparedSample, SAMPLE_SOURCES, SPEED, SampleTimes, SourceEnds, computing_error,
     range, upper_end,
@@ -145,6 +146,17 @@ impl<'a> JobGroup<'a> {
     /// Price of all nodes for `secs` seconds; `None` if it is unknown.
     pub fn price(&self, design: &JobDesign, secs: f64) -> Option<f64> {
         design.rate.map(|rate| rate.price(self.load.nodes.target, secs))
+    }
+
+    /// A run of `secs` seconds.
+    pub(in crate::model) fn run(&self, design: &JobDesign, secs: f64) -> Run {
+        Run {
+            nodes: self.load.nodes.target,
+            time: secs,
+            energy: self.energy(design, secs),
+            price: self.price(design, secs),
+            wear: self.load.wear,
+        }
     }
 
     /// Shares of the time by [`JOB_LIMITS`].

@@ -25,6 +25,9 @@ pub struct JobNode {
     pub costs: Vec<PlaceCost>,
     /// Busy times of its simulated storage; zero if there is none.
     pub usage: Usage,
+    /// Share of the rated endurance of the most written of its simulated drives that the job uses;
+    /// `None` if they do not wear.
+    pub wear: Option<f64>,
     /// The cores of the traced machine.
     pub cores: Cores,
     /// Speed of a core of the traced machine while all are busy, in the unit of the designs'
@@ -43,6 +46,8 @@ pub struct JobLoad {
     pub(super) cpu: f64,
     /// Busy times of the simulated storage of a node.
     pub(super) usage: Usage,
+    /// Share of the rated endurance of the most written drive of a node.
+    pub(super) wear: Option<f64>,
     pub(super) cores: Cores,
     pub(super) reference_speed: f64,
     pub(super) nodes: NodeNumbers,
@@ -75,6 +80,7 @@ impl JobLoad {
                 write: write / target,
                 controller: controller / target,
             },
+            wear: traced.wear.map(|wear| wear / f64::from(nodes.target)),
             cores: traced.cores,
             reference_speed: traced.reference_speed,
             nodes,

@@ -37,6 +37,7 @@ mod traces;
 mod verdict;
 
 use crate::error::ClusterError;
+use crate::model::cost::Goals;
 use crate::space::catalogue::MachineCatalogue;
 use crate::space::machines::{MOST_NODES, MachineSpace};
 use crate::survey::{Settings, Survey};
@@ -66,9 +67,9 @@ pub struct JobSurvey {
     pub charge: Charge,
     /// The machines to compare, and the recorded one.
     pub catalogue: MachineCatalogue,
-    /// Seconds within which the job has to end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline_s: Option<f64>,
+    /// What the choices go by.
+    #[serde(default)]
+    pub goals: Goals,
     /// Number of designs in the report. The Pareto front, the designs with a name, the recommended
     /// one and the traced machine are always in it.
     pub rows: usize,
@@ -181,9 +182,7 @@ fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
         );
         return impossible("nodes", why);
     }
-    if let Some(bad) = survey.deadline_s.filter(|secs| !(secs.is_finite() && *secs > 0.0)) {
-        return impossible("deadline_s", format!("{bad} is not above zero"));
-    }
+    survey.goals.check()?;
     stages::check_times(&survey.report_stages)?;
     survey.catalogue.check()
 }

@@ -63,6 +63,9 @@ impl TraceLoad<'_> {
                 replayed.replay.costs.iter().for_each(|cost| usage += cost.usage);
                 usage
             }),
+            wear: self.storage.replayed.and_then(|replayed| {
+                replayed.flash.iter().map(|drive| drive.lifetime.used()).reduce(f64::max)
+            }),
             cores: Cores {
                 count: self.stream.cores(),
                 threads: self.reference.threads.unwrap_or(1),

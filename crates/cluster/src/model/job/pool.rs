@@ -46,6 +46,7 @@ pub fn pooled(nodes: Vec<JobNode>, starts: &[f64]) -> JobNode {
     mark_steady(&mut samples);
     let mut usage = Usage::default();
     nodes.iter().for_each(|node| usage += node.usage);
+    let wear: Vec<f64> = nodes.iter().filter_map(|node| node.wear).collect();
     let gains: Vec<f64> = nodes.iter().filter_map(|node| node.cores.single).collect();
     #[allow(clippy::cast_precision_loss)]
     let gain = gains.iter().sum::<f64>() / gains.len() as f64;
@@ -53,6 +54,7 @@ pub fn pooled(nodes: Vec<JobNode>, starts: &[f64]) -> JobNode {
         samples,
         costs: done.iter().map(|done| done.cost).collect(),
         usage,
+        wear: (!wear.is_empty()).then(|| wear.iter().sum()),
         cores: Cores {
             count: all,
             threads: nodes[0].cores.threads,

@@ -1,7 +1,9 @@
 //! What a report says of machines. Keys are snake_case and end in their unit.
 
 use super::range::RangeSource;
-pub use crate::model::cost::VerdictBy;
+use crate::model::bill::BillReport;
+pub use crate::model::cost::Objective;
+use crate::space::operation::Operation;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -60,6 +62,8 @@ pub struct MachineReport {
     pub memory_fits: Option<bool>,
     /// Time, energy and price.
     pub job: JobReport,
+    /// What a run costs in all; `None` if it is not said how machines are used.
+    pub bill: Option<BillReport>,
     /// Fraction of the time by what takes it, 0 to 1: `cpu`, `storage`, `network`, `idle`.
     pub limits: BTreeMap<String, f64>,
 }
@@ -93,7 +97,7 @@ pub struct Verdict {
     /// The deadline, which the upper end of its range meets; `None` without one.
     pub deadline_s: Option<f64>,
     /// What was compared.
-    pub by: VerdictBy,
+    pub by: Objective,
 }
 
 /// The keys of a report that only this model has.
@@ -106,8 +110,13 @@ pub struct JobExtras {
     pub peak_memory_bytes: Option<u64>,
     /// Largest page cache of any trace; 0 if it is unknown.
     pub peak_cache_bytes: u64,
-    /// The recommended design; `None` if no design meets the deadline, if there is none and most of
-    /// the time of the fastest design is `floor_s`, or if no machine is known to hold the job.
+    /// How machines are used; `None` if that is not said.
+    pub operation: Option<Operation>,
+    /// What the front compares.
+    pub objectives: Vec<Objective>,
+    /// The recommended design; `None` if no design meets the deadline and the limits, if there is no
+    /// deadline and most of the time of the fastest design is `floor_s`, or if no machine is known
+    /// to hold the job.
     pub verdict: Option<Verdict>,
     /// Time of the job in which it waits for what no machine shortens: its idle time on the fastest
     /// design.

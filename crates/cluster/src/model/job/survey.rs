@@ -8,7 +8,6 @@ use super::report::{JobExtras, MachineReport};
 use super::rows::rows;
 use super::traces::reference_report;
 use super::verdict::answer;
-use crate::model::cost::NAMES;
 use crate::survey::report::Assumption;
 use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
 use crate::trace::report::StageOnDesign;
@@ -32,11 +31,11 @@ impl Model for JobModel<'_> {
     }
 
     fn names(&self) -> &'static [&'static str] {
-        &NAMES
+        self.compared.names()
     }
 
     fn objectives(&self) -> Vec<usize> {
-        self.compared.objectives()
+        self.compared.fronts()
     }
 
     fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
@@ -64,6 +63,8 @@ impl Model for JobModel<'_> {
                 reference: reference_report(&self.traces.references),
                 peak_memory_bytes: memory().filter_map(|m| m.used).max().map(|peak| peak.0),
                 peak_cache_bytes: memory().map(|m| m.cache).max().unwrap_or_default().0,
+                operation: self.survey.catalogue.operation.clone(),
+                objectives: self.compared.objectives(),
                 verdict: answer.verdict,
                 floor_s: answer.floor_s,
             },

@@ -258,6 +258,7 @@ fn node(speed: f64, samples: Vec<JobSample>) -> JobNode {
         costs: vec![PlaceCost { network: 0.1, ..PlaceCost::UNCHANGED }; samples.len()],
         samples,
         usage: Usage::default(),
+        wear: None,
         cores: Cores::uniform(4),
         reference_speed: speed,
     }

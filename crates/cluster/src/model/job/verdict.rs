@@ -3,7 +3,7 @@
 
 use super::evaluate::{JobModel, index};
 use super::report::Verdict;
-use crate::model::cost::{FASTEST, SLACK, least_cost, longest};
+use crate::model::cost::{FASTEST, Recommended, SLACK};
 use crate::survey::{Chosen, Model};
 
 /// Share of the time of the fastest design from which its floor is the answer.
@@ -20,15 +20,15 @@ pub(super) struct JobAnswer {
 
 /// The answer of a choice.
 pub(super) fn answer(model: &JobModel<'_>, chosen: &Chosen) -> JobAnswer {
-    let Some(([time, ..], fastest)) = chosen.best[FASTEST] else {
+    let Some((_, fastest)) = chosen.best[FASTEST] else {
         return JobAnswer::default();
     };
     let floor = model.floor(fastest);
-    let deadline_s = model.survey.deadline_s;
+    let deadline_s = model.survey.goals.deadline_s;
     let mut answer = JobAnswer { floor_s: floor.secs, ..JobAnswer::default() };
     let has_choice = deadline_s.is_some() || floor.share < MOSTLY_FLOOR;
-    if let Some(longest) = longest(deadline_s, time).filter(|_| has_choice) {
-        let (by, number) = least_cost(&chosen.fronts, longest, fastest);
+    let recommended = model.compared.recommended(chosen).filter(|_| has_choice);
+    if let Some(Recommended { by, number, fastest }) = recommended {
         let design = &model.space.designs[index(number)];
         answer.verdict = Some(Verdict {
             id: model.id(number),

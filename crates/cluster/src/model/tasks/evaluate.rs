@@ -19,7 +19,8 @@ use super::traced::{reference_of, traced_node};
 use super::warm_up::WarmUp;
 use super::{TasksSpace, TasksSurvey, median};
 use crate::error::ClusterError;
-use crate::model::cost::{Compared, FASTEST, VerdictBy, least_cost, longest};
+use crate::model::bill::{BillInputs, BillReport, Drives, Run, busy_power};
+use crate::model::cost::{Compared, Figures};
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};
 use crate::space::machine::StorageTable;
 use crate::space::machines::{MachineDesign, cluster_id, part_of};
@@ -29,7 +30,7 @@ use crate::space::part_times::part_times;
 use crate::space::reference::TraceReference;
 use crate::space::resources::{Rate, StorageTimes};
 use crate::space::storage::Storage;
-use crate::survey::{Chosen, Chunk, Model};
+use crate::survey::{Chunk, Model};
 use crate::trace::job_stream::JobStream;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -56,6 +57,8 @@ pub struct TasksModel<'a> {
     has_followers: bool,
     /// By place: bytes a second that its storage reads and writes.
     storages: Vec<[f64; 2]>,
+    /// By place.
+    drives: Vec<Drives>,
     needs: Needs,
     durations: Durations,
     /// Bytes of all tasks: read, written, and read of others.
@@ -115,6 +118,18 @@ impl Answer {
     /// Price of all nodes over `secs` seconds.
     pub fn price(&self, secs: f64) -> Option<f64> {
         Some(self.rate?.price(self.nodes, secs))
+    }
+
+    /// A run of `secs` seconds. Tasks do not say what drives program, so that their wear is
+    /// unknown.
+    fn run(&self, secs: f64) -> Run {
+        Run {
+            nodes: self.nodes,
+            time: secs,
+            energy: self.energy(secs),
+            price: self.price(secs),
+            wear: None,
+        }
     }
 }
 
@@ -178,12 +193,15 @@ impl<'a> TasksModel<'a> {
             reference,
             has_traces: !streams.is_empty(),
             storages: space.machines.places.iter().map(|place| known(place.storage)).collect(),
+            drives: (space.machines.places.iter())
+                .map(|place| Drives::of(place.storage, &survey.catalogue.parts))
+                .collect::<Result<_, _>>()?,
             needs,
             durations: Durations::default(),
             recomputed: sum(|demand| demand.recompute.work),
             moved: [sum(|demand| demand.moved[0]), sum(|demand| demand.moved[1])],
             shuffled: sum(|demand| demand.shuffled),
-            compared: Compared::of(&survey.catalogue.machines),
+            compared: Compared::of(&survey.catalogue.machines, &survey.goals),
             answers: (0..space.held.len() * space.nodes.len()).map(|_| OnceLock::new()).collect(),
             notable: OnceLock::new(),
             traced,
@@ -352,6 +370,24 @@ impl<'a> TasksModel<'a> {
         }
     }
 
+    /// What choices compare of a design.
+    pub(super) fn figures(&self, number: u64) -> Figures {
+        let (design, _, nodes) = self.cluster(number);
+        let answer = self.answer(number);
+        let run = answer.run(answer.high);
+        Figures {
+            power: busy_power(design.machine, &self.drives[design.place], nodes),
+            ..Figures::of_run(&run, self.bill(number, &run).map(|found| found.bill).as_ref())
+        }
+    }
+
+    /// What a run costs in all; `None` if it is not said how machines are used.
+    fn bill(&self, number: u64, run: &Run) -> Option<BillReport> {
+        let operation = self.survey.catalogue.operation.as_ref()?;
+        let design = self.cluster(number).0;
+        Some(BillInputs::of(run, design.machine, &self.drives[design.place]).report(operation))
+    }
+
     /// Whether a design is the recorded cluster.
     pub(super) fn is_reference(&self, design: &MachineDesign<'_>, nodes: u32) -> bool {
         design.is_first()
@@ -396,6 +432,7 @@ impl<'a> TasksModel<'a> {
                 price: answer.price(answer.time),
                 price_high: answer.price(answer.high),
             },
+            bill: self.bill(number, &answer.run(answer.time)),
             limits: parts().map(|(part, secs)| (part.name().into(), secs / answer.time)).collect(),
             stages: match self.notable.get().is_some_and(|notable| notable.contains(&number)) {
                 true => self.stages(number),
@@ -488,14 +525,6 @@ impl<'a> TasksModel<'a> {
         #[allow(clippy::cast_precision_loss)]
         let count = self.warm_ups.len().max(1) as f64;
         all.sum::<f64>() / count
-    }
-
-    /// The recommended design.
-    pub(super) fn recommended(&self, chosen: &Chosen) -> Option<(VerdictBy, u64, u64)> {
-        let ([time, ..], fastest) = chosen.best[FASTEST]?;
-        let longest = longest(self.survey.deadline_s, time)?;
-        let (by, number) = least_cost(&chosen.fronts, longest, fastest);
-        Some((by, number, fastest))
     }
 }
 

@@ -33,6 +33,7 @@ mod traced;
 pub mod warm_up;
 
 use crate::error::ClusterError;
+use crate::model::cost::Goals;
 use crate::space::catalogue::MachineCatalogue;
 use crate::space::machines::{MOST_NODES, MachineDesign, MachineSpace};
 use crate::survey::{Settings, Survey};
@@ -87,9 +88,9 @@ pub struct TasksSurvey {
     /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_replicas: Option<u32>,
-    /// Seconds within which the application has to end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline_s: Option<f64>,
+    /// What the choices go by.
+    #[serde(default)]
+    pub goals: Goals,
     /// Number of designs in the report, unless more are notable.
     pub rows: usize,
     /// Parquet file to write, with a row for each design. Default: none.
@@ -236,16 +237,13 @@ fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
     if let Some((key, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
         return impossible(key, "0 is not above zero".into());
     }
-    let above_zero = [
-        ("driver_speed", survey.driver_speed),
-        ("deadline_s", survey.deadline_s),
-        ("storage_rate", survey.storage_rate),
-    ];
+    let above_zero = [("driver_speed", survey.driver_speed), ("storage_rate", survey.storage_rate)];
     for (key, value) in above_zero {
         if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
             return impossible(key, format!("{value} is not above zero"));
         }
     }
+    survey.goals.check()?;
     survey.catalogue.check()
 }
 

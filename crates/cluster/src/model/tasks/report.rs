@@ -3,8 +3,10 @@
 use super::application::LeftOut;
 use super::executor::Refusal;
 use super::range::TasksSource;
-use crate::model::cost::VerdictBy;
+use crate::model::bill::BillReport;
+use crate::model::cost::Objective;
 use crate::model::job::report::ReferenceReport;
+use crate::space::operation::Operation;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -70,6 +72,8 @@ pub struct TasksReport {
     pub slots_per_node: u32,
     /// Time, energy and price.
     pub tasks: TasksTime,
+    /// What a run costs in all; `None` if it is not said how machines are used.
+    pub bill: Option<BillReport>,
     /// Fraction of the time by what takes it, 0 to 1.
     pub limits: BTreeMap<String, f64>,
     /// The stages on the cluster; only of designs that are named or recommended.
@@ -185,7 +189,7 @@ pub struct TasksVerdict {
     /// The deadline; `None` without one.
     pub deadline_s: Option<f64>,
     /// What was compared.
-    pub by: VerdictBy,
+    pub by: Objective,
 }
 
 /// The keys of a report that only this model has.
@@ -197,7 +201,11 @@ pub struct TasksExtras {
     pub application: ApplicationReport,
     /// Machines that hold no executor.
     pub refused: Vec<Refusal>,
-    /// The recommended cluster; `None` if none meets the deadline.
+    /// How machines are used; `None` if that is not said.
+    pub operation: Option<Operation>,
+    /// What the front compares.
+    pub objectives: Vec<Objective>,
+    /// The recommended cluster; `None` if none meets the deadline and the limits.
     pub verdict: Option<TasksVerdict>,
     /// Seconds that no number of nodes of any machine removes.
     pub floor_s: f64,

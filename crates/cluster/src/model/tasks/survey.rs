@@ -4,7 +4,7 @@ use super::evaluate::TasksModel;
 use super::notes::{assumptions, warnings};
 use super::report::{TasksExtras, TasksReport, TasksVerdict};
 use super::rows::rows;
-use crate::model::cost::{Figures, NAMES};
+use crate::model::cost::Recommended;
 use crate::model::job::report::ReferenceReport;
 use crate::survey::report::Assumption;
 use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
@@ -28,32 +28,29 @@ impl Model for TasksModel<'_> {
     }
 
     fn names(&self) -> &'static [&'static str] {
-        &NAMES
+        self.compared.names()
     }
 
     fn objectives(&self) -> Vec<usize> {
-        self.compared.objectives()
+        self.compared.fronts()
     }
 
     fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
         for number in self.members(chunk) {
-            let answer = self.answer(number);
-            let time = answer.high;
-            let figures = Figures { time, energy: answer.energy(time), price: answer.price(time) };
-            self.compared.compare(number, &figures, choice);
+            self.compared.compare(number, &self.figures(number), choice);
         }
     }
 
     fn conclude(&self, chosen: &Chosen) -> Conclusion<TasksExtras> {
-        let recommended = self.recommended(chosen);
-        let verdict = recommended.map(|(by, number, fastest)| {
+        let recommended = self.compared.recommended(chosen);
+        let verdict = recommended.map(|Recommended { by, number, fastest }| {
             let (design, _, nodes) = self.cluster(number);
             TasksVerdict {
                 id: self.name(number),
                 machine: design.id(),
                 nodes,
                 fastest: self.name(fastest),
-                deadline_s: self.survey.deadline_s,
+                deadline_s: self.survey.goals.deadline_s,
                 by,
             }
         });
@@ -63,7 +60,7 @@ impl Model for TasksModel<'_> {
             self.is_reference(design, nodes)
         });
         let shown: Vec<u64> =
-            recommended.iter().map(|(_, number, _)| *number).chain(recorded).collect();
+            recommended.iter().map(|found| found.number).chain(recorded).collect();
         let notable = shown.iter().copied().chain(chosen.named()).collect();
         self.notable.set(notable).expect("a survey concludes once");
         let reference = &self.reference;
@@ -75,6 +72,8 @@ impl Model for TasksModel<'_> {
                     is_assumed: reference.is_assumed,
                 },
                 application: self.application_report(),
+                operation: self.survey.catalogue.operation.clone(),
+                objectives: self.compared.objectives(),
                 refused: self.space.refused.clone(),
                 verdict,
                 floor_s: floors.fold(f64::INFINITY, f64::min),

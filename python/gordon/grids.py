@@ -1,6 +1,6 @@
 """The carbon of electricity by country and by region of a cloud: the content of grids.toml.
 
-from gordon.cost.grids import grid
+from gordon.grids import grid
 grid("DE").grams_per_kwh
 """
 
@@ -53,7 +53,7 @@ class _File:
 @cache
 def grids() -> dict[str, Grid]:
     """All grids by id: countries first."""
-    content = (files("gordon.cost") / "grids.toml").read_text(encoding="utf-8")
+    content = (files("gordon") / "grids.toml").read_text(encoding="utf-8")
     file = tables.read(_File, tomllib.loads(content), "grids.toml")
     found: dict[str, Grid] = {}
     for table in (file.countries, file.google, file.nerc):

@@ -1,0 +1,64 @@
+"""The part of a page about what a run costs in all, with sliders for how machines are used."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gordon.reports.survey import BillReport, Operation
+from gordon.survey.results import JobResult, MachineDesign, TasksDesign, TasksResult
+
+_Row = MachineDesign | TasksDesign
+
+
+class Slider(NamedTuple):
+    """A value of the use of machines that a reader of the page changes."""
+
+    key: str
+    """The key of the operation."""
+    title: str
+    least: float
+    most: float
+    step: float
+    value: float
+    is_log: bool
+    """Whether the slider moves over the logarithm of the value."""
+
+
+class BillPage(NamedTuple):
+    """What the part of a page has."""
+
+    sliders: list[Slider]
+    operation: Operation
+    sources: dict[str, str]
+    unknown: list[str]
+    """Designs without a total."""
+    busy: list[str]
+    """Designs that are too slow for the runs of a day."""
+
+
+def of(result: JobResult | TasksResult, rows: Sequence[_Row]) -> BillPage | None:
+    """The part of a page; None if no total of a design is known."""
+    operation = result["operation"]
+    bills = {row["id"]: bill for row in rows if (bill := row["bill"]) is not None}
+    if operation is None or all(bill["total"] is None for bill in bills.values()):
+        return None
+    busy = [id for id, bill in bills.items() if (bill["busy"] or 0) > 1]
+    unknown = [id for id, bill in bills.items() if bill["total"] is None and id not in busy]
+    return BillPage(
+        _sliders(operation, result["space"]["currency"], list(bills.values())),
+        operation,
+        result["operation_sources"],
+        unknown,
+        busy,
+    )
+
+
+def _sliders(operation: Operation, currency: str, bills: list[BillReport]) -> list[Slider]:
+    """The sliders: years, runs a day, and the tariff."""
+    longest = max(bill["inputs"]["time_s"] for bill in bills)
+    runs = operation.get("runs_per_day") or operation["hours_per_year"] / 365.25 * 3600 / longest
+    price = operation["price_per_kwh"]
+    return [
+        Slider("price_per_kwh", f"{currency} a kWh", 0, max(0.6, 2 * price), 0.01, price, False),
+        Slider("years", "years", 1, max(10, operation["years"]), 0.5, operation["years"], False),
+        Slider("runs_per_day", "runs a day", runs / 1000, runs * 1000, 0.01, runs, True),
+    ]
