@@ -7,9 +7,9 @@ import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
-from gordon.options.costs import PetabyteOptions, PriceOptions, ReplicasOptions
+from gordon.options.costs import PetabyteOptions, PriceOptions, ReplicasOptions, TcoOptions
 from gordon.options.loads import BenchLoad, PatternOrTrace, TraceLoad
-from gordon.options.outputs import PetabyteTable, ReplicasTable
+from gordon.options.outputs import PetabyteTable, ReplicasTable, TcoTable
 
 
 @click.group(cls=options.InOrder)
@@ -75,6 +75,37 @@ def replicas(trace: str | None, json_path: str | None, csv_path: str | None, **g
 
 
 @cost.command()
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@command.of(TcoOptions)
+@options.json_out
+@command.of(TcoTable)
+def tco(traces: tuple[str, ...], json_path: str | None, csv_path: str | None, **given: Any) -> None:
+    """Compute what a job costs in all on nodes of a machine, by run and by year.
+
+    Purchase or rent, drives and their replacement by wear and age, electricity with that of the
+    building and of the time between runs, and carbon. The time is that of `gordon survey`, which
+    also takes the options of how machines are used, and compares designs by their total. The range
+    of the total joins those of the time and of prices, powers and use; the table has the inputs
+    that move it most.
+
+    \b
+    gordon cost tco sort.trace --node framework-desktop --runs-per-day 40
+    gordon cost tco spark-sort --node m5.xlarge --nodes 4 --grid DE
+    """
+    from gordon.cli import output
+    from gordon.cli.progress import Progress
+    from gordon.cli.tco_view import show_tco
+    from gordon.cost import tco as computed
+    from gordon.survey.columns import rows_to_csv
+
+    output.check(json_path, csv_path, used=output.trace_files(traces))
+    with Progress("replaying the traces on each storage") as progress:
+        result = computed(traces, progress=progress.tick, **only_given(given))
+    files = [(json_path, result), (csv_path, lambda: rows_to_csv([result]))]
+    output.finish(lambda console: show_tco(console, result), files)
+
+
+@cost.command()
 @click.argument("name", default=PetabyteOptions.inputs)
 def inputs(name: str) -> None:
     """Print a file of inputs, as a template for your own."""
@@ -93,9 +124,9 @@ def grids(json_path: str | None) -> None:
     """
     from dataclasses import asdict
 
+    from gordon import grids as table
     from gordon.cli import output
     from gordon.cli.terminal import Column
-    from gordon.cost import grids as table
     from gordon.human import figures
 
     output.check(json_path)

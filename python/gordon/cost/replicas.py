@@ -20,7 +20,7 @@ from gordon.flash import device as flashes
 from gordon.options import Path, Progress, dealt
 from gordon.options.costs import ReplicasOptions
 from gordon.options.loads import BenchLoad, TraceLoad
-from gordon.quantity import number
+from gordon.quantity import number, value
 from gordon.reports.devices import ArrangementReport, ReplicasReport
 from gordon.runs import as_json
 
@@ -85,8 +85,8 @@ def replicas(
 
     `options` are the fields of `gordon.options.costs.ReplicasOptions` and those of
     `gordon.options.loads.TraceLoad` or `gordon.options.loads.BenchLoad`. `progress` is called with
-    the numbers of requests (done, total). Prices are in the currency of the result; a part other
-    than those of the paper has none unless it is given. Raises GordonError.
+    the numbers of requests (done, total). Prices are in the currency of the result. Raises
+    GordonError.
     """
     if (trace is None) == (pattern is None):
         raise GordonError(
@@ -113,7 +113,7 @@ def replicas(
         "seed": how.seed,
     }
     report: ReplicasReport = json.loads(_core.replicas(as_json(config), progress))
-    devices = _prices(how, report, prices)
+    devices = _prices(how, config, report, prices)
     costs = [_cost(one, devices, price_kwh) for one in report["arrangements"]]
     return {
         **report,
@@ -153,8 +153,10 @@ def _is_float(text: float | str) -> bool:
     return True
 
 
-def _prices(how: ReplicasOptions, report: ReplicasReport, prices: Inputs) -> list[DevicePrice]:
-    """The prices of a flash device and of a disk."""
+def _prices(
+    how: ReplicasOptions, config: Row, report: ReplicasReport, prices: Inputs
+) -> list[DevicePrice]:
+    """The prices of a flash device and of a disk: given, of the paper, or of the part."""
     arrays, of_replicas = prices.bandwidth, prices.replicas
     assert arrays is not None, "the shipped prices have arrays of a bandwidth"
     assert of_replicas is not None, "the shipped prices have those of replicas"
@@ -172,8 +174,12 @@ def _prices(how: ReplicasOptions, report: ReplicasReport, prices: Inputs) -> lis
         elif getattr(how, kind) == part:
             why = f"{per_gb:.3g} a GB: {where} of the Gordon paper"
             found.append({"kind": kind, "price": per_gb * capacity[kind] / GB, "why": why})
+        elif (field := config[kind].get("price")) is not None:
+            has_reason = isinstance(field, dict)
+            why = field.get("source") or field.get("assumed") if has_reason else "of the part"
+            found.append({"kind": kind, "price": value(field), "why": str(why)})
         else:
-            why = f"the catalogue has no prices: --{kind}-price"
+            why = f"the part has no price: --{kind}-price"
             found.append({"kind": kind, "price": None, "why": why})
     return found
 

@@ -19,6 +19,7 @@ from gordon.options.kinds import (
     Whole,
     Words,
 )
+from gordon.options.surveys import UseOptions
 
 #: Factors of the load's speed that are compared by default.
 RATES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -71,11 +72,11 @@ class ReplicasOptions:
     price_kwh: Annotated[float | None, _PRICE] = None
     """Price of a kWh. Default: that of `gordon cost inputs`."""
     flash_price: Annotated[float | None, _PRICE] = None
-    """Price of the flash device. Default: by capacity from section 6.2 of the Gordon paper, for
-    gordon-slc-256g."""
+    """Price of the flash device. Default: that of the part; of gordon-slc-256g by capacity from
+    section 6.2 of the Gordon paper."""
     disk_price: Annotated[float | None, _PRICE] = None
-    """Price of the disk. Default: by capacity from Table 7 of the Gordon paper, for
-    sata-7200-1tb."""
+    """Price of the disk. Default: that of the part; of sata-7200-1tb by capacity from Table 7 of
+    the Gordon paper."""
     fit: Annotated[str, Choice(("error", "wrap"))] = "error"
     """Handling of addresses past the end of the smaller device: report an error, or take them
     modulo its capacity."""
@@ -93,6 +94,16 @@ class NodeOptions:
     space: Annotated[str | None, PRESET] = None
     """Design space that has the node: a shipped one (`gordon spaces`) or a TOML file. Default: the
     first shipped one that has it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TcoOptions(UseOptions, NodeOptions):
+    """A job on nodes of a machine."""
+
+    nodes: Annotated[int | None, COUNT] = None
+    """Number of nodes. Default: as many as traces; of an event log, 1."""
+    reference: Annotated[str | float | None, Text("NAME|NUMBER")] = None
+    """Machine on which the traces were recorded, as of `gordon survey`."""
 
 
 @dataclass(frozen=True, kw_only=True)

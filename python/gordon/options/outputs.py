@@ -79,6 +79,14 @@ class RackTable:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TcoTable:
+    """The table of a total cost."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write all values of the run as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlanTable:
     """The table of a plan."""
 
