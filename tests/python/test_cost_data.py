@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gordon.cost.grids import grid, grids
 from gordon.cost.prices import media, of, price
+from gordon.grids import grid, grids
 from gordon.survey import space as spaces
 
 from conftest import Run, raises

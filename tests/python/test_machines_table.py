@@ -26,6 +26,7 @@ def row(id: str, names: list[str], *, sources: tuple[str, ...] = ("runs",), **mo
         "core_speed": 1.21,
         "price_per_month": 913.2,
         "limits": {"cpu": 0.8, "idle": 0.2},
+        "bill": None,
     }
     times = {"time_s": 35271.0, "time_s_low": 29800.0, "time_s_high": 41100.0}
     ranges = {source: [34400.0, 36160.0] for source in sources}
@@ -41,6 +42,7 @@ RESULT: Any = {
     ],
     "designs_total": 99,
     "model": "job",
+    "objectives": ["time", "price", "energy"],
     "nodes": 4,
     "space": {"name": "ec2", "currency": "USD", "unit": None},
     "traces": [{"path": f"run/node-{number}"} for number in range(1, 5)],
@@ -63,8 +65,8 @@ little memory
 traced here, too little
                                                                                               \
 memory
-* on the Pareto front of time, price, energy; low - high: the 80% range. Names, front and verdict \
-go by its upper end
+* on the Pareto front of time, price and energy; low - high: the 80% range. Names, front and \
+verdict go by its upper end
 Cheapest: c8g.2xlarge.
 """,
     80: """\
@@ -74,8 +76,8 @@ Cheapest: c8g.2xlarge.
 * c8g.2xlarge   35271 s  29800 - 41100 s  3.13  cheapest, least-energy, little
                                                 memory
   m5.2xlarge    35271 s  29800 - 41100 s  3.13  traced here, too little memory
-* on the Pareto front of time, price, energy; low - high: the 80% range. Names,
-front and verdict go by its upper end
+* on the Pareto front of time, price and energy; low - high: the 80% range.
+Names, front and verdict go by its upper end
 Cheapest: c8g.2xlarge.
 """,
     45: """\
@@ -89,9 +91,9 @@ model
   m5.2xlarge    35271 s  3.13  traced here,
                                too little
                                memory
-* on the Pareto front of time, price, energy;
-low - high: the 80% range. Names, front and
-verdict go by its upper end
+* on the Pareto front of time, price and
+energy; low - high: the 80% range. Names,
+front and verdict go by its upper end
 Cheapest: c8g.2xlarge.
 """,
 }

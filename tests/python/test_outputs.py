@@ -55,6 +55,8 @@ ALSO = {
     "block wear": ["in"],
     "sweep": ["in"],
     "cost petabyte": ["--inputs", "in"],
+    "cost tco": ["in", "--node", "framework-desktop"],
+    "explain": ["in"],
     "cost grids": [],
     "cost prices": [],
     "cost replicas": ["in"],

@@ -58,6 +58,13 @@ def test_the_buffer_decides_how_often_the_disks_wake(result: Replicas) -> None:
     assert aged["limits"]["asleep_bytes_per_s"] is None
 
 
+def test_prices_of_other_parts_are_those_of_the_catalogue() -> None:
+    found = gordon.cost.replicas(**LOAD, buffer="256MiB", rates=[], flash="nvme-tlc-1tb")
+    price = next(one for one in found["prices"] if one["kind"] == "flash")
+    assert price["price"] == 84.99
+    assert "990 PRO" in price["why"]
+
+
 def test_prices_are_those_of_the_paper_by_capacity_or_given(result: Replicas) -> None:
     prices = {one["kind"]: one["price"] for one in result["prices"]}
     disk = 129 / 1500 * 1_000_204_886_016 / 1e9

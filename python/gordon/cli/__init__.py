@@ -27,6 +27,10 @@ atexit.register(gc.freeze)
 COMMANDS = {
     "trace": ("gordon.cli.trace:trace", "Trace a command while it runs, or show a trace."),
     "survey": ("gordon.cli.survey:survey", "Predict a traced job on every machine of a space."),
+    "explain": (
+        "gordon.cli.explain:explain",
+        "Show where the time, energy and money of a surveyed design go.",
+    ),
     "flash": ("gordon.cli.flash:flash", "Simulate a flash device: replay, bench, wa, compare."),
     "disk": ("gordon.cli.disk:disk", "Simulate a hard disk: replay, bench, compare, fit."),
     "cache": ("gordon.cli.cache:cache", "Replay a trace through a cache: policies, miss ratios."),
@@ -53,7 +57,7 @@ COMMANDS = {
         "gordon.cli.reproduce:reproduce",
         "Compare results with those of the papers: gordon, joulesort, rewrite.",
     ),
-    "cost": ("gordon.cli.cost:cost", "Compute what storing a petabyte costs."),
+    "cost": ("gordon.cli.cost:cost", "Compute what a job, or a petabyte of storage, costs in all."),
     "rack": ("gordon.cli.rack:rack", "Add up a node, an enclosure and a rack; check limits."),
     "plan": ("gordon.cli.plan:plan", "Plan jobs on slices of an array, with deadlines."),
     "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one part."),

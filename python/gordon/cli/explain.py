@@ -1,0 +1,30 @@
+"""`gordon explain RESULT`."""
+
+import click
+
+from gordon.cli import options
+from gordon.options import command
+from gordon.options.surveys import ExplainOptions
+
+
+@click.command()
+@click.argument("result", metavar="RESULT")
+@command.of(ExplainOptions)
+@options.json_out
+def explain(result: str, json_path: str | None, design: str | None) -> None:
+    """Show where the time, the energy and the money of a design go, and what to change first.
+
+    RESULT is a file of `gordon survey --json`. The time without a part is what a better part saves
+    at most, all else equal.
+
+    \b
+    gordon survey sort.trace --space ec2 --json sort.json
+    gordon explain sort.json --design m5.xlarge
+    """
+    from gordon.cli import output
+    from gordon.cli.explain_view import show_explanation
+    from gordon.survey import explain as explained
+
+    output.check(json_path, used=[result])
+    found = explained.explain(explained.read(result), design)
+    output.finish(lambda console: show_explanation(console, found), [(json_path, found)])
