@@ -544,3 +544,21 @@ fn values_have_sources_with_dates() {
     let bytes = SPACE.replacen("network = \"1Gb\"", "network = \"125MB\"", 1);
     assert_eq!(machines(&bytes)[3].network[0], machines(&SPACE)[3].network[0]);
 }
+
+#[test]
+fn a_disk_that_was_limited_is_faster_without_the_limit() {
+    let (_folder, trace) = traced(&[reading(0), reading(1)]);
+    let of = |storage_rate: Option<f64>| {
+        let survey = survey(vec![trace.clone()], &SPACE);
+        let report = answer(&JobSurvey { storage_rate, ..survey });
+        ["traced", "storage"].map(|id| job(&report, id).time_s)
+    };
+    let [same, faster] = of(None);
+    let [unlimited, unlimited_faster] = of(Some(50e6));
+    // 50 MB a second are read, as much as the limit allows, and half as much as the machine can.
+    near(same, 2.0);
+    assert!(unlimited < same, "{unlimited}");
+    assert!(unlimited_faster <= faster, "{unlimited_faster} {faster}");
+    let refused = refusal(&JobSurvey { storage_rate: Some(0.0), ..survey(vec![trace], &SPACE) });
+    assert!(refused.starts_with("storage_rate: 0 is not above zero"), "{refused}");
+}

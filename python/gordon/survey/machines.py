@@ -182,7 +182,11 @@ class Machines(OfMachines[JobSurvey, JobResult]):
                 kind="bad-nodes",
             )
         catalogue = self.read(request, chosen)
-        of_job = {"nodes": request.numbers or [of_traces], "goals": request.goals.config()}
+        of_job = {
+            "nodes": request.numbers or [of_traces],
+            "storage_rate": request.inputs.storage_rate,
+            "goals": request.goals.config(),
+        }
         self.config = request.config() | of_job | {"catalogue": catalogue}
 
     def check(self, raw: JobSurvey) -> None:

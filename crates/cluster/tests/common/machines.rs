@@ -90,6 +90,7 @@ pub fn survey(traces: Vec<String>, text: &str) -> JobSurvey {
 pub fn survey_of(traces: Vec<String>, catalogue: MachineCatalogue) -> JobSurvey {
     JobSurvey {
         nodes: Vec::new(),
+        storage_rate: None,
         goals: Goals::default(),
         traces,
         charge: Charge::Machine,

@@ -67,6 +67,10 @@ pub struct JobSurvey {
     pub charge: Charge,
     /// The machines to compare, and the recorded one.
     pub catalogue: MachineCatalogue,
+    /// Bytes a second to which the storage of each traced node was limited, of reads and of writes.
+    /// Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_rate: Option<f64>,
     /// What the choices go by.
     #[serde(default)]
     pub goals: Goals,
@@ -181,6 +185,9 @@ fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
              all nodes of a cluster do"
         );
         return impossible("nodes", why);
+    }
+    if let Some(bad) = survey.storage_rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+        return impossible("storage_rate", format!("{bad} is not above zero"));
     }
     survey.goals.check()?;
     stages::check_times(&survey.report_stages)?;

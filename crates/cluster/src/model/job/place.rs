@@ -38,8 +38,12 @@ pub(super) struct TraceLoad<'a> {
     pub(super) place: Place<'a>,
     pub(super) storage: TraceStorage<'a>,
     pub(super) reference: TraceReference<'a>,
-    /// Storage and network of the traced machine; `None` if it is unknown.
-    pub(super) traced: Option<(TraceStorage<'a>, f64)>,
+    /// Storage of the traced machine; `None` if it is unknown.
+    pub(super) traced: Option<TraceStorage<'a>>,
+    /// Whether it was limited: requests waited in the kernel then, and not in the device.
+    pub(super) is_limited: bool,
+    /// Bytes a second of the link of the traced machine; `None` if it is unknown.
+    pub(super) link: Option<f64>,
 }
 
 /// Seconds for which the volumes have been busy.
@@ -81,13 +85,16 @@ impl TraceLoad<'_> {
         let io = &self.stream.io[index];
         let depth = self.depth(io);
         let there = |state| self.device_time(&self.storage, index, depth, state);
-        let traced = |state| {
-            let (storage, _) = self.traced.as_ref()?;
-            Some(self.device_time(storage, index, depth, state))
-        };
+        let traced = |state| Some(self.device_time(self.traced.as_ref()?, index, depth, state));
         let likely = |secs: f64| IoState { has_burst: secs < BURST, is_random: false };
         let here = traced(likely(used.here));
         let best = there(likely(used.there));
+        if let Some(here) = here.filter(|_| self.is_limited) {
+            sample.busy = sample.busy.max(here.min(sample.span));
+            if !self.stream.has_iowait {
+                sample.iowait = sample.iowait.max(sample.busy);
+            }
+        }
         // Without a description of the traced device, its busy time is compared with the target's
         // device time; without a busy time, the modelled time stands for it.
         if sample.busy <= 0.0 {
@@ -128,7 +135,7 @@ impl TraceLoad<'_> {
 
     /// Whether the ratio of the device times is that of different devices, one of them simulated.
     fn is_simulated_elsewhere(&self) -> bool {
-        let traced = self.traced.as_ref().map(|(storage, _)| storage.times.table);
+        let traced = self.traced.as_ref().map(|storage| storage.times.table);
         let tables = [Some(self.storage.times.table), traced];
         traced != Some(self.storage.times.table)
             && tables.into_iter().flatten().any(|table| table.part.is_some())
@@ -148,8 +155,7 @@ impl TraceLoad<'_> {
     fn network(&self, index: usize, sample: &mut JobSample) -> (f64, f64) {
         let bytes = self.stream.network[index];
         let secs = bytes / self.place.network;
-        let of_reference = self.traced.as_ref().map(|(_, network)| *network);
-        let Some(link) = self.stream.link.or(of_reference) else {
+        let Some(link) = self.stream.link.or(self.link) else {
             sample.link_doubt = bytes / SLOWEST_LINK;
             return (secs, 1.0);
         };
@@ -169,7 +175,7 @@ impl TraceLoad<'_> {
         if let Some(depth) = io.depth {
             return depth;
         }
-        match self.traced.and_then(|(storage, _)| storage.times.latencies(io.loads())) {
+        match self.traced.and_then(|storage| storage.times.latencies(io.loads())) {
             Some(latencies) if io.busy > 0.0 => (latencies / io.busy).max(1.0),
             #[allow(clippy::cast_precision_loss)]
             _ => DEFAULT_DEPTH as f64,

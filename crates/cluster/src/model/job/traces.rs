@@ -22,7 +22,7 @@ use crate::trace::alignment::{Lags, are_simultaneous, start};
 use crate::trace::job_stream::{JobStream, MemoryFit};
 use crate::trace::replays::Replays;
 use crate::trace::stream::{Replayed, Stream};
-use gordon_units::Bytes;
+use gordon_units::{Bytes, DataRate, Sourced};
 use rayon::prelude::*;
 
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
@@ -36,6 +36,8 @@ pub(super) struct JobTraces<'a> {
     /// By stream: seconds after the start of the first one; `None` if they were not recorded at the
     /// same time.
     pub starts: Option<Vec<f64>>,
+    /// By stream: the storage of the traced machine, if it was limited.
+    limited: Vec<Option<StorageTable>>,
     /// Bytes of storage that the largest trace touched.
     touched: Bytes,
     replays: &'a Replays<'a>,
@@ -50,14 +52,16 @@ impl<'a> JobTraces<'a> {
         streams: &'a [JobStream],
         replays: &'a Replays<'_>,
     ) -> Result<Self, ClusterError> {
-        let references = streams.iter().map(|stream| reference_of(survey, stream)).collect();
+        let references: Vec<_> =
+            streams.iter().map(|stream| reference_of(survey, stream)).collect();
         let part_times = times_of_parts(survey, streams, &replays.storages)?;
         let touched = streams.iter().map(|stream| stream.stream.footprint.touched()).max();
         Ok(Self {
             survey,
             streams,
-            references,
+            limited: references.iter().map(|reference| limited(survey, reference)).collect(),
             starts: starts(survey, streams),
+            references,
             touched: touched.unwrap_or_default(),
             replays,
             part_times,
@@ -90,11 +94,18 @@ impl<'a> JobTraces<'a> {
             place,
             storage: self.storage(place.storage, at),
             reference,
-            traced: reference.machine.map(|traced| {
-                let machine = &self.survey.catalogue.machines[traced];
-                (self.storage(&machine.storage[0].0, at), machine.network[0].0)
-            }),
+            traced: self.traced_storage(at).map(|table| self.storage(table, at)),
+            link: reference
+                .machine
+                .map(|traced| self.survey.catalogue.machines[traced].network[0].0),
+            is_limited: self.limited[at].is_some(),
         }
+    }
+
+    /// The storage of a traced machine; `None` if it is unknown.
+    fn traced_storage(&self, at: usize) -> Option<&StorageTable> {
+        let of_machine = |traced: usize| &self.survey.catalogue.machines[traced].storage[0].0;
+        self.limited[at].as_ref().or_else(|| self.references[at].machine.map(of_machine))
     }
 
     /// The numbers of nodes of a design.
@@ -160,13 +171,22 @@ impl<'a> JobTraces<'a> {
 
     /// Whether a storage is that of all traced machines.
     pub fn has_storage(&self, table: &StorageTable) -> bool {
-        let of = |reference: &TraceReference<'_>| {
-            reference
-                .machine
-                .is_some_and(|at| self.survey.catalogue.machines[at].storage[0].0 == *table)
-        };
-        self.references.iter().all(of)
+        (0..self.streams.len()).all(|at| self.traced_storage(at) == Some(table))
     }
+}
+
+/// The storage of a traced machine behind the limit of its run; `None` without a limit.
+fn limited(survey: &JobSurvey, reference: &TraceReference<'_>) -> Option<StorageTable> {
+    let limit = survey.storage_rate?;
+    let machine = reference.machine.map(|at| &survey.catalogue.machines[at]);
+    let mut table = machine.map_or_else(StorageTable::default, |m| m.storage[0].0.clone());
+    let least = |rate: Option<&Sourced<DataRate>>| {
+        Some(Sourced::from(DataRate(rate.map_or(limit, |rate| rate.0.min(limit)))))
+    };
+    table.write_bandwidth = least(table.write_bandwidth.as_ref().or(table.bandwidth.as_ref()));
+    table.bandwidth = least(table.bandwidth.as_ref());
+    table.burst = None;
+    Some(table)
 }
 
 /// Seconds after the start of the first trace at which each starts: by the lags of a run, otherwise
