@@ -1,6 +1,6 @@
 """The Rust core. Structures cross as JSON text; see `crates/py` for their keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import final
 
 def version() -> str: ...
@@ -69,6 +69,10 @@ def trace_anonymise(source: str, target: str) -> str:
 def trace_estimate_network(log: str, nodes: list[tuple[str, list[str]]]) -> str:
     """Adds network columns, estimated from an event log of Spark, to traces of nodes; returns what
     each received and sent (JSON)."""
+
+def pareto_front(points: Sequence[Sequence[float]]) -> list[int]:
+    """Indices of the points that no other beats, in the order of the points; the least of each
+    number is best."""
 
 def bills(cases: str) -> str:
     """What runs cost (JSON): a bill for each of the cases (JSON), which have `inputs` and

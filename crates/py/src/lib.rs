@@ -161,6 +161,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sort_data::sort_validate, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::bills, module)?)?;
+    module.add_function(wrap_pyfunction!(survey::pareto_front, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey_missing, module)?)?;
     module.add_function(wrap_pyfunction!(survey::replay_one, module)?)?;
     module.add_function(wrap_pyfunction!(survey::replay_keep, module)?)?;

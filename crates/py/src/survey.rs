@@ -10,7 +10,7 @@ use gordon_cluster::model::tasks::TasksSurvey;
 use gordon_cluster::space::config::NodeAlone;
 use gordon_cluster::space::node::NodePower;
 use gordon_cluster::space::operation::Operation;
-use gordon_cluster::survey::{Survey, missing_replays, run_with};
+use gordon_cluster::survey::{RunningFront, Survey, missing_replays, run_with};
 use gordon_cluster::trace::replays::{ReplayJob, ReplayStore, run_job};
 use gordon_config::from_json;
 use pyo3::exceptions::PyValueError;
@@ -39,6 +39,21 @@ pub fn survey(
         SERVICE => simulated::<ServiceSurvey>(py, config, tick, cache),
         _ => Err(unknown(model)),
     }
+}
+
+/// Indices of the points that no other beats, of which each has as many numbers as the first one;
+/// the least of each is best. They are in the order of the points.
+#[pyfunction]
+pub fn pareto_front(points: Vec<Vec<f64>>) -> PyResult<Vec<u64>> {
+    let count = points.first().map_or(0, Vec::len);
+    let mut front = RunningFront::new(count);
+    for (number, point) in (0..).zip(&points) {
+        if point.len() != count {
+            return Err(PyValueError::new_err("points have different numbers of objectives"));
+        }
+        front.add(number, point);
+    }
+    Ok(front.finish().0)
 }
 
 /// What runs cost (JSON): a bill for each of `cases` (JSON), which have `inputs` and `operation`.

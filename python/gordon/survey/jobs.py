@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Final, Literal, TypeVar
 
+from gordon import _core
 from gordon.errors import GordonError
 from gordon.reports.survey import Assumption, FlashReport, JobReport, OutcomeReport
 from gordon.run.inputs import Inputs
@@ -239,16 +240,8 @@ def _may_hold(row: MachineDesign, peak: int | None) -> bool:
 
 def _front(points: dict[str, tuple[float, ...]]) -> list[str]:
     """Ids of the designs that no other beats in a figure without being worse in another."""
-    front: list[str] = []
-    # Only a design that comes earlier in this order can beat another.
-    for id in sorted(points, key=lambda id: points[id]):
-        if not any(_beats(points[other], points[id]) for other in front):
-            front.append(id)
-    return front
-
-
-def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+    ids = list(points)
+    return [ids[at] for at in _core.pareto_front(list(points.values()))]
 
 
 def _best(points: dict[str, tuple[float, ...]]) -> str | None:

@@ -111,15 +111,7 @@ def front(rows: list[Row], objectives: list[Objective]) -> list[int]:
 
 
 def _unbeaten(points: list[tuple[tuple[float, ...], int]]) -> list[tuple[tuple[float, ...], int]]:
-    kept: list[tuple[tuple[float, ...], int]] = []
-    # In lexicographic order a point is only beaten by one before it.
-    for point, number in sorted(points):
-        if not any(
-            other != point and all(a <= b for a, b in zip(other, point, strict=True))
-            for other, _ in kept
-        ):
-            kept.append((point, number))
-    return kept
+    return [points[at] for at in _core.pareto_front([point for point, _ in points])]
 
 
 def effects(sweep: Sweep, rows: list[Row]) -> list[dict[str, Any]]:
