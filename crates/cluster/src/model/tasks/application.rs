@@ -43,6 +43,8 @@ pub struct Application {
     pub tasks: Vec<AppTask>,
     /// Seconds of the driver after the last stage.
     pub tail: f64,
+    /// Bytes that all nodes write back after the last stage, before the application has ended.
+    pub written_back: f64,
     /// The executors that ran it.
     pub executors: Executors,
     /// Seconds between the end of a task and the start of the next one in its slot.

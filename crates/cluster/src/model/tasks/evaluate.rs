@@ -15,7 +15,7 @@ use super::report::{
 };
 use super::simulate::{Outcome, Simulator, critical_path};
 use super::split::{count, follows, split};
-use super::traced::{reference_of, traced_node};
+use super::traced::{find_written_back, reference_of, traced_node};
 use super::warm_up::WarmUp;
 use super::{TasksSpace, TasksSurvey, median};
 use crate::error::ClusterError;
@@ -172,6 +172,9 @@ impl<'a> TasksModel<'a> {
         let traced = traced_node(survey, application, &reference, streams, storage);
         let Demands { tasks, warm_ups } = Demands::of(application, &traced);
         let mut work = Work { application: Cow::Borrowed(application), demands: Cow::Owned(tasks) };
+        if let Some([_, write]) = storage.filter(|_| !streams.is_empty()) {
+            find_written_back(work.application.to_mut(), survey, streams, write);
+        }
         if let Some(partitions) = survey.partitions {
             work = work.split(|stage| match stage.is_shuffled {
                 true => partitions,
@@ -356,7 +359,6 @@ impl<'a> TasksModel<'a> {
             as_recorded: 0.0,
             speed,
             lone,
-            driver_is_given: self.survey.driver_speed.is_some(),
             all_disk: match is_traced {
                 true => 0.0,
                 false => {

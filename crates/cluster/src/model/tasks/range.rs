@@ -83,8 +83,6 @@ pub(super) struct Doubts {
     pub speed: f64,
     /// Speed of a lone thread of the traced machine relative to the cluster's.
     pub lone: f64,
-    /// Whether the relative speed of the driver was given.
-    pub driver_is_given: bool,
     /// Seconds for all bytes of all tasks on all nodes, if the tasks wait for all of them.
     pub all_disk: f64,
     /// Seconds for all bytes from other nodes.
@@ -127,10 +125,8 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
             }
             TasksSource::Driver => {
                 let driver = of(Part::Driver);
-                let [less, more] = match doubts.driver_is_given {
-                    true => [0.0; 2],
-                    false => kept_or_scaled(driver, doubts.lone, node.driver_ratio),
-                };
+                // Even a driver of a known speed may wait for executors, which scale.
+                let [less, more] = kept_or_scaled(driver, doubts.lone, node.driver_ratio);
                 let [noise_less, noise_more] = both(driver, DRIVER_NOISE);
                 [(less + noise_less).min(driver), more + noise_more]
             }

@@ -213,7 +213,15 @@ pub fn critical_path(application: &Application, demands: &[TaskDemand], cluster:
         let longest = demands[stage.tasks.clone()].iter().map(alone).fold(0.0, f64::max);
         ends.push(submitted.max(startup) + longest);
     }
-    ends.into_iter().fold(0.0, f64::max) + application.tail * node.driver_ratio
+    let [driver, disk] = tail(application, cluster);
+    ends.into_iter().fold(0.0, f64::max) + driver + disk
+}
+
+/// Seconds of the driver, and of writing back, after the last stage.
+fn tail(application: &Application, cluster: &Cluster) -> [f64; 2] {
+    let node = &cluster.node;
+    let rate = node.storage[1] * f64::from(cluster.nodes);
+    [application.tail * node.driver_ratio, application.written_back / rate]
 }
 
 impl Simulator {
@@ -263,10 +271,11 @@ impl Simulator {
                 }
             }
         }
-        let tail = application.tail * cluster.node.driver_ratio;
+        let [driver, disk] = tail(application, cluster);
         let (mut time, mut parts) = last;
-        time += tail;
-        parts[Part::Driver as usize] += tail;
+        time += driver + disk;
+        parts[Part::Driver as usize] += driver;
+        parts[Part::Disk as usize] += disk;
         (self.outcome.time, self.outcome.parts) = (time, parts);
         &self.outcome
     }

@@ -84,6 +84,15 @@ fn stages_wait_for_one_another_and_for_the_driver() {
 }
 
 #[test]
+fn output_is_written_back_after_the_last_stage() {
+    let mut application = chain(&[2]);
+    application.written_back = 300e6;
+    // At 100 MB/s of each node, behind tasks of two seconds.
+    near(time(&application, &[computing(2.0); 2], &cluster(1, 2)), 2.0 + 3.0);
+    near(time(&application, &[computing(2.0); 2], &cluster(2, 1)), 2.0 + 1.5);
+}
+
+#[test]
 fn independent_stages_overlap() {
     let mut application = chain(&[1, 1]);
     (application.stages[1].after, application.stages[0].before) = (Vec::new(), Vec::new());

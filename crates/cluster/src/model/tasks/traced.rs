@@ -9,6 +9,7 @@ use super::speeds::Speeds;
 use crate::space::reference::{TraceReference, same_processor};
 use crate::trace::alignment::Lags;
 use crate::trace::job_stream::JobStream;
+use crate::trace::sample::JobSample;
 
 /// CPU seconds of nodes for each second that the engine counted, at most: more is not of the tasks.
 const MOST_COUNTED: f64 = 20.0;
@@ -49,6 +50,45 @@ pub(super) fn traced_node(
     TracedNode { speeds, storage, heap, counted }
 }
 
+/// Splits the time after the last stage into that of the driver and the time in which the nodes wrote
+/// back what they had written to memory, as far as their storage, of which `write` bytes a second
+/// are known, was busy with it.
+pub(super) fn find_written_back(
+    application: &mut Application,
+    survey: &TasksSurvey,
+    streams: &[JobStream],
+    write: f64,
+) {
+    let window = (application.duration - application.tail, application.duration);
+    let lags = Lags::new(&survey.lags);
+    let written = |(at, stream): (usize, &JobStream)| {
+        covered(stream, lags.of(at), window).map(|(sample, share)| sample.write * share).sum()
+    };
+    let by_node: Vec<f64> = streams.iter().enumerate().map(written).collect();
+    let busiest = by_node.iter().copied().fold(0.0, f64::max);
+    if busiest > 0.0 && application.tail > 0.0 {
+        let secs = (busiest / write).min(application.tail);
+        application.tail -= secs;
+        application.written_back = by_node.iter().sum::<f64>() * secs * write / busiest;
+    }
+}
+
+/// The samples of a node in a window, in seconds after the start of the first node, each with the
+/// share that the window covers. The node starts `lag` samples later.
+fn covered(
+    stream: &JobStream,
+    lag: usize,
+    (start, end): (f64, f64),
+) -> impl Iterator<Item = (&JobSample, f64)> {
+    let mut from = lag as f64 * stream.samples.first().map_or(0.0, |sample| sample.span);
+    stream.samples.iter().filter(|sample| sample.span > 0.0).map(move |sample| {
+        let to = from + sample.span;
+        let covered = (end.min(to) - start.max(from)).max(0.0);
+        from = to;
+        (sample, covered / sample.span)
+    })
+}
+
 /// By stage: CPU seconds of the nodes while it ran, for each second that the engine counted of all
 /// tasks meanwhile. A sample counts by the share that the stage covers.
 fn counted(survey: &TasksSurvey, application: &Application, streams: &[JobStream]) -> Vec<f64> {
@@ -56,19 +96,11 @@ fn counted(survey: &TasksSurvey, application: &Application, streams: &[JobStream
         return Vec::new();
     }
     let lags = Lags::new(&survey.lags);
-    let of_stage = |(start, end): (f64, f64)| {
+    let of_stage = |window: (f64, f64)| {
         let of_node = |(at, stream): (usize, &JobStream)| {
-            let mut from = lags.of(at) as f64 * stream.samples.first().map_or(0.0, |s| s.span);
-            let mut cpu = 0.0;
-            for sample in &stream.samples {
-                let to = from + sample.span;
-                let covered = (end.min(to) - start.max(from)).max(0.0);
-                if sample.span > 0.0 {
-                    cpu += sample.cpu * stream.core_share * covered / sample.span;
-                }
-                from = to;
-            }
-            cpu
+            let cpu =
+                covered(stream, lags.of(at), window).map(|(sample, share)| sample.cpu * share);
+            cpu.sum::<f64>() * stream.core_share
         };
         streams.iter().enumerate().map(of_node).sum::<f64>()
     };
