@@ -53,6 +53,7 @@ def test_the_parts_of_the_total_follow_from_the_inputs(run: Run) -> None:
 def test_the_range_of_the_total_holds_the_total_and_names_what_moves_it_most() -> None:
     cost = tco(LOG, "framework-desktop", nodes=2, runs_per_day=40)["cost"]
     assert cost is not None
+    assert cost["high"] is not None
     assert cost["low"] < cost["value"] < cost["high"]
     widths = [end["at_high"] or 0 for end in cost["by"]]
     assert len(widths) > 3
@@ -90,8 +91,9 @@ def test_limits_leave_designs_out_and_an_impossible_one_is_said(run: Run) -> Non
             assert (inputs["energy_j"] or 0) / row["tasks"]["time_s"] <= 40
     none = of_tasks(survey.run(LOG, max_power=0.1, **SMALL))
     assert none["verdict"] is None
-    assert none["sentence"] == "No cluster of the space is within the power of 0.1 W."
-    ran = run("survey", LOG, "--space", "modern", "--nodes", "1", "--max-power", "0.1W")
+    assert none["sentence"] == "No cluster of the space is within --max-power 0.1 W."
+    files = ("-o", "page.html", "--json", "result.json", "--csv", "rows.csv")
+    ran = run("survey", LOG, "--space", "modern", "--nodes", "1", "--max-power", "0.1W", *files)
     assert ran.status == 0, ran.err
     assert "No cluster of the space is within" in ran.out
 
@@ -112,6 +114,8 @@ def test_runs_that_do_not_fit_the_day_and_unknown_prices_are_said() -> None:
         ({"pue": 0.5}, "out-of-range", "--pue: 0.5"),
         ({"years": 1e6}, "out-of-range", "--years"),
         ({"grid": "Atlantis"}, "unknown-name", "Atlantis"),
+        ({"grid": "nan"}, "bad-number", "--grid nan"),
+        ({"objective": "time,life"}, "wrong-model", "tasks model"),
         ({"max_price": -1.0}, "out-of-range", "--max-price: -1"),
     ],
 )
@@ -128,6 +132,62 @@ def test_a_rented_machine_has_its_rent_and_no_electricity(run: Run) -> None:
     assert found["per_year"] is None
     ran = run("cost", "tco", LOG, "--node", "m5.xlarge", "--nodes", "2")
     assert "rented for the time of a run" in ran.out
+
+
+def test_the_minimum_that_is_billed_bounds_the_rent() -> None:
+    cost = tco(LOG, "m5.xlarge", nodes=4)["cost"]
+    assert cost is not None
+    # The run takes less than the minute that is billed, also at the upper end of its time.
+    assert cost["low"] == cost["value"] == cost["high"]
+
+
+def test_nodes_that_may_not_keep_up_have_an_open_range_and_are_not_compared(run: Run) -> None:
+    cost = tco(LOG, "framework-desktop", runs_per_day=5500)["cost"]
+    assert cost is not None
+    assert cost["high"] is None
+    assert cost["by"][0]["at_high"] is None
+    ran = run("cost", "tco", LOG, "--node", "framework-desktop", "--runs-per-day", "5500")
+    assert "no end, because the nodes may not keep up" in ran.out
+    result = of_tasks(survey.run(LOG, **SMALL | {"objective": "time,tco", "runs_per_day": 4000}))
+    assert any("may not keep up with --runs-per-day" in text for text in result["warnings"])
+    none = of_tasks(survey.run(LOG, **SMALL | {"objective": "tco", "runs_per_day": 1e5}))
+    assert none["sentence"].startswith("The total cost of no candidate is known, so that")
+
+
+def test_other_years_change_the_price_of_an_hour_too() -> None:
+    four, ten = (
+        of_tasks(survey.run(LOG, **SMALL | {"years": years}))["designs"][0] for years in (4, 10)
+    )
+    assert four["price_per_hour"] == pytest.approx(2.5 * (ten["price_per_hour"] or 0))
+
+
+def test_prices_in_usd_are_not_added_to_another_currency(tmp_path: Path) -> None:
+    text = (Path(survey.__file__).parent / "spaces/modern.toml").read_text(encoding="utf-8")
+    own = tmp_path / "own.toml"
+    own.write_text(text.replace('currency = "USD"', 'currency = "EUR"'), encoding="utf-8")
+    found = tco(LOG, "framework-desktop", space=str(own), runs_per_day=40)
+    assert found["unknown"] == ["the price of its drives is unknown"]
+    result = of_tasks(survey.run(LOG, **SMALL | {"space": str(own), "objective": "tco"}))
+    assert any("give the tariff with --price-kwh" in text for text in result["warnings"])
+
+
+def test_ranges_stay_within_what_is_possible() -> None:
+    cost = tco(LOG, "framework-desktop", years=90, pue=9, grid=1600, runs_per_day=1e-6)["cost"]
+    assert cost is not None
+    ends = {end["input"]: end for end in cost["by"]}
+    assert ends["years"]["high"] == 100
+    assert ends["pue"]["high"] == 10
+
+
+def test_options_of_use_are_refused_where_they_have_no_effect(run: Run, trace: str) -> None:
+    for words in (("--space", "gordon-2009", "--pue", "1.2"), ("--service", "--grid", "DE")):
+        run("survey", trace, *words).refused("wrong-model", words[-2], status=2)
+
+
+def test_the_life_of_a_disk_is_no_limit(trace: str) -> None:
+    result = of_machines(survey.run(trace, space="modern", min_life=1.0))
+    kept = {row["storage_kind"] for row in result["designs"] if row["bill"] is not None}
+    assert kept >= {"flash", "disk"}
 
 
 def test_unknown_machines_are_named() -> None:
@@ -207,6 +267,8 @@ def test_explain_refuses_other_files(run: Run, tmp_path: Path) -> None:
         ("not JSON", "is not the result of a survey"),
         ('{"designs": [], "model": "job", "jobs": {"a": 1}}', "one job is explained"),
         ('{"designs": [], "model": "service", "load": {}}', "is of a service"),
+        ('{"designs": null, "model": "job"}', "lacks what this version writes"),
+        ('{"designs": [{}], "model": "job", "space": {}}', "lacks what this version writes"),
     ):
         other.write_text(text)
         ran = run("explain", str(other))

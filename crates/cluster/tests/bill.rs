@@ -27,7 +27,8 @@ const OWNED: BillInputs = BillInputs {
     idle_w: Some(20.0),
     purchase_price: Some(1000.0),
     drives_price: Some(100.0),
-    rent: None,
+    rent_per_hour: None,
+    billed_s: 0.0,
     embodied_kg: Some(300.0),
     drives_embodied_kg: Some(50.0),
     drives_life_years: Some(5.0),
@@ -77,6 +78,10 @@ fn without_a_number_of_runs_there_are_as_many_as_the_hours_of_a_year_hold() {
     let bill = OWNED.bill(&Operation { runs_per_day: None, ..OPERATION });
     near(bill.runs_per_year, 4383.0 * 2.0);
     near(bill.busy, 4383.0 / 8766.0);
+    // All hours of a leap year.
+    let always = Operation { runs_per_day: None, hours_per_year: 8784.0, ..OPERATION };
+    near(OWNED.bill(&always).busy, 1.0);
+    assert!(OWNED.bill(&always).total.is_some());
 }
 
 #[test]
@@ -88,13 +93,15 @@ fn nodes_that_do_not_keep_up_have_no_bill() {
 
 #[test]
 fn a_rented_run_has_its_rent_and_the_share_of_a_server() {
-    let rented = BillInputs { purchase_price: None, rent: Some(0.75), ..OWNED };
+    let rented = BillInputs { purchase_price: None, rent_per_hour: Some(1.5), ..OWNED };
     let bill = rented.bill(&OPERATION);
     near(bill.total, 0.75);
     near(bill.energy_kwh, 360_000.0 * 1.5 / 3.6e6);
     near(bill.carbon_use_kg, 0.15 * 0.5);
     near(bill.carbon_made_kg, 350.0 * 2.0 * 0.5 / (4.0 * 8766.0));
     assert_eq!((bill.electricity, bill.busy), (None, None));
+    // Two hours are billed at least.
+    near(BillInputs { billed_s: 7200.0, ..rented }.bill(&OPERATION).total, 3.0);
 }
 
 #[test]

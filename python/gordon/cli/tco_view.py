@@ -49,13 +49,21 @@ def show_tco(console: Output, result: Tco) -> None:
         parts = (bill["carbon_kg"], bill["carbon_use_kg"] or 0, bill["carbon_made_kg"] or 0)
         whole, use, made = (short(1000 * part, "g") for part in parts)
         console.text(
-            f"carbon: {whole} a run, {use} of electricity and {made} of making the machines"
+            f"carbon: {whole} a run{_ends(result['carbon'])}, {use} of electricity and {made} of "
+            "making the machines"
         )
     for reason in result["unknown"]:
         console.text(f"unknown: {reason}")
     if result["cost"] is not None:
         _show_doubts(console, result["cost"], currency)
     warn(result["warnings"], [])
+
+
+def _ends(found: Sensitivity | None) -> str:
+    """The range of a carbon in words."""
+    if found is None or found["high"] is None:
+        return ""
+    return f" ({short(1000 * found['low'], 'g')} to {short(1000 * found['high'], 'g')})"
 
 
 def _use(result: Tco) -> str:
@@ -73,14 +81,16 @@ def _use(result: Tco) -> str:
 
 
 def _show_doubts(console: Output, found: Sensitivity, currency: str) -> None:
+    most = found["high"]
+    high = "no end, because the nodes may not keep up" if most is None else figures(most)
     console.text(
         f"total of a run: {figures(found['value'])} {currency}, 80% range {figures(found['low'])} "
-        f"to {figures(found['high'])}; what moves it most:"
+        f"to {high}; what moves it most:"
     )
     rows = found["by"][:_MOST]
 
     def ends(low: float | None, high: float | None) -> str:
-        return " to ".join("none" if end is None else figures(end) for end in (low, high))
+        return " to ".join("not kept up" if end is None else figures(end) for end in (low, high))
 
     console.table(
         [

@@ -178,7 +178,7 @@ def _unknown(bill: BillReport, operation: Operation) -> list[str]:
     inputs = bill["inputs"]
     if (bill["busy"] or 0) > 1:
         return [
-            f"the nodes do not keep up: {operation.get('runs_per_day'):g} runs a day of "
+            f"the nodes do not keep up: {operation.get('runs_per_day', 0):g} runs a day of "
             f"{inputs['time_s']:.4g} s take {bill['busy']:.0%} of the day"
         ]
     reasons = {

@@ -100,6 +100,8 @@ class NodeOptions:
 class TcoOptions(UseOptions, NodeOptions):
     """A job on nodes of a machine."""
 
+    node: Annotated[str, Text("ID")]
+    """Machine of a space, or with one of its storages, as framework-desktop/nvme-qlc-2tb."""
     nodes: Annotated[int | None, COUNT] = None
     """Number of nodes. Default: as many as traces; of an event log, 1."""
     reference: Annotated[str | float | None, Text("NAME|NUMBER")] = None

@@ -18,11 +18,12 @@
     const used = (energy) => times(energy, operation.grams_per_kwh / 1000);
     if (i.purchase_price === null) {
       const made = times(sum(i.embodied_kg, i.drives_embodied_kg), (i.nodes * i.time_s) / (operation.years * YEAR));
-      return { ...nothing, rent: i.rent, total: i.rent, carbon_kg: sum(used(kwh(i.energy_j)), made) };
+      const rent = times(i.rent_per_hour, Math.max(i.time_s, i.billed_s) / 3600);
+      return { ...nothing, rent, total: rent, carbon_kg: sum(used(kwh(i.energy_j)), made) };
     }
-    const runs = operation.runs_per_day ? operation.runs_per_day * 365.25 : (operation.hours_per_year * 3600) / i.time_s;
+    const runs = operation.runs_per_day ? operation.runs_per_day * 365.25 : Math.min(operation.hours_per_year * 3600, YEAR) / i.time_s;
     const busy = (runs * i.time_s) / YEAR;
-    if (!(busy <= 1)) return { ...nothing, busy };
+    if (!(busy <= 1 + 1e-9)) return { ...nothing, busy };
     const years = operation.years;
     const lives = [years, i.drives_life_years, i.wear ? 1 / (i.wear * runs) : null].filter((life) => life !== null);
     const kept = Math.min(...lives);

@@ -336,6 +336,8 @@ class PaperSurvey(TypedDict):
 class BillInputs(TypedDict):
     """What is known of a node and a run on such nodes. Prices are in the currency of the space."""
 
+    #: Seconds for which nodes are billed at least.
+    billed_s: float
     #: Carbon of making its drives; 0 if it has none of the catalogue.
     drives_embodied_kg: float | None
     #: Years of service that its drives are rated for; `None` if that is unknown.
@@ -352,12 +354,11 @@ class BillInputs(TypedDict):
     nodes: int
     #: Price of a node without drives, if it is owned.
     purchase_price: float | None
-    #: Rent of all nodes for the run, if they are rented.
-    rent: float | None
+    #: Rent of all nodes for an hour, if they are rented.
+    rent_per_hour: float | None
     #: Length of the run.
     time_s: float
-    #: Rated endurance of its drives that a run uses, 0 to 1; `None` if the drives do not wear, or
-    #: if their wear is unknown.
+    #: Rated endurance of its drives that a run uses, 0 to 1; 0 of disks, `None` if it is unknown.
     wear: float | None
 
 

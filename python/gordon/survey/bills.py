@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, get_args
 
 from gordon import _core
@@ -47,6 +48,18 @@ class Use:
             operation["runs_per_day"] = self.runs_per_day
         return operation
 
+    @property
+    def given(self) -> list[str]:
+        """The names of the options that are given."""
+        names = {
+            "years": self.years is not None,
+            "runs-per-day": self.runs_per_day is not None,
+            "price-kwh": self.price_kwh != UseOptions.price_kwh,
+            "pue": self.pue != UseOptions.pue,
+            "grid": self.grid is not None,
+        }
+        return [name for name, is_given in names.items() if is_given]
+
     def origins(self, space: Space) -> dict[str, str]:
         """Where the values of the operation come from, by key."""
         given, used = Use(), "given"
@@ -79,10 +92,17 @@ class Use:
         given = self.grid
         if given is not None:
             try:
-                return float(given), "given"
+                grams = float(given)
             except ValueError:
                 found = grid(str(given))
                 return found.grams_per_kwh, f"{found.name}, {found.year}: {found.source}"
+            if not isfinite(grams):
+                raise GordonError(
+                    f"--grid {given}: not a region and not a number of grams",
+                    "a region of `gordon cost grids`, as DE, or grams of a kWh, as 380",
+                    kind="bad-number",
+                )
+            return grams, "given"
         region = space.get("region")
         try:
             found = grid(region or WORLD)
@@ -134,16 +154,12 @@ class Goals:
     @property
     def limits(self) -> str:
         """The limits in words; empty without one."""
-        limits = {
-            "W": ("the power of {}", self.max_power_w),
-            "": ("the price of {}", self.max_price),
-            "years": ("a life of flash of {}", self.min_life_years),
-        }
-        given = [
-            words.format(f"{limit:g} {unit}".strip())
-            for unit, (words, limit) in limits.items()
-            if limit is not None
-        ]
+        limits = (
+            ("--max-power {:g} W", self.max_power_w),
+            ("--max-price {:g}", self.max_price),
+            ("--min-life {:g}", self.min_life_years),
+        )
+        given = [words.format(limit) for words, limit in limits if limit is not None]
         return " and ".join(given)
 
     @property
@@ -161,6 +177,6 @@ class Goals:
 
 def _objective(word: str) -> Objective:
     for known in OBJECTIVES:
-        if word == known:
+        if word.lower() == known:
             return known
     raise unknown("objective", word, list(OBJECTIVES))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, inf, isinf, log, sqrt
 from typing import Any, Literal, TypedDict
 
 from gordon import _core
@@ -33,6 +33,7 @@ DOUBTS = (
         "drives_price", "price of drives", 0.7, 1.4, "assumed: prices of flash move by 30 % a year"
     ),
     Doubt("embodied_kg", "carbon of making", 0.5, 2.0, "assumed: studies differ by a factor of 2"),
+    Doubt("drives_embodied_kg", "carbon of drives", 0.1, 2.0, "sources have 0.003 to 0.16 kg a GB"),
     Doubt("price_per_kwh", "tariff", 0.7, 1.4, "assumed: regions and years differ by 30 to 40 %"),
     Doubt(
         "pue", "PUE", 0.8, 1.2, "assumed: of 1.56, 1.25 for a new building to 1.87 for an old one"
@@ -47,8 +48,15 @@ DOUBTS = (
 #: Inputs that grow with the power.
 _OF_POWER = ("energy_j", "idle_w")
 TIME = "time"
-#: The hours of a year.
-_HOURS = 8766.0
+#: The least and the greatest value of an input.
+LIMITS = {
+    "pue": (1.0, 10.0),
+    "years": (0.001, 100.0),
+    "hours_per_year": (0.001, 8766.0),
+    "runs_per_day": (1e-6, 86_400_000.0),
+    "price_per_kwh": (0.0, 1e4),
+    "grams_per_kwh": (0.0, 2000.0),
+}
 
 
 class End(TypedDict):
@@ -69,7 +77,8 @@ class Sensitivity(TypedDict):
     figure: Figure
     value: float
     low: float
-    high: float
+    #: None if the nodes may not keep up with the runs.
+    high: float | None
     #: The one that moves the figure most first.
     by: list[End]
 
@@ -91,22 +100,19 @@ def sensitivity(
     if value is None or value <= 0:
         return None
     inputs = bill["inputs"]
-    cases: list[tuple[BillInputs, Operation]] = []
-    titles: list[tuple[str, str, str, float, float]] = []
-    time = inputs["time_s"]
-    for end in times:
-        cases.append((_longer(inputs, end / time), operation))
-    titles.append((TIME, "time of the run", "the 80 % range of the model", *times))
+    cases = [(_longer(inputs, end / inputs["time_s"]), operation) for end in times]
+    ranges = [(TIME, "time of the run", "the 80 % range of the model", times)]
     for doubt in DOUBTS:
         now = _value(doubt.key, inputs, operation)
         is_unused = doubt.key == "hours_per_year" and operation.get("runs_per_day")
         if not now or is_unused:
             continue
-        for factor in (doubt.low, doubt.high):
-            cases.append(_changed(doubt.key, factor, inputs, operation))
-        titles.append((doubt.key, doubt.title, doubt.why, now * doubt.low, now * doubt.high))
+        least, most = LIMITS.get(doubt.key, (0.0, inf))
+        ends = (max(least, now * doubt.low), min(most, now * doubt.high))
+        cases += [_changed(doubt.key, end / now, inputs, operation) for end in ends]
+        ranges.append((doubt.key, doubt.title, doubt.why, ends))
     found = [one[figure] for one in bills(cases)]
-    ends: list[End] = [
+    by: list[End] = [
         {
             "input": key,
             "title": title,
@@ -116,9 +122,9 @@ def sensitivity(
             "at_low": found[2 * at],
             "at_high": found[2 * at + 1],
         }
-        for at, (key, title, why, low, high) in enumerate(titles)
+        for at, (key, title, why, (low, high)) in enumerate(ranges)
     ]
-    moving = [end for end in ends if _moves(end, value)]
+    moving = [end for end in by if _moves(end, value)]
     moving.sort(key=lambda end: -_moves(end, value))
     down, up = (
         sqrt(sum(log(_end(end, value, side) / value) ** 2 for end in moving)) for side in (min, max)
@@ -127,7 +133,7 @@ def sensitivity(
         "figure": figure,
         "value": value,
         "low": value * exp(-down),
-        "high": value * exp(up),
+        "high": None if isinf(up) else value * exp(up),
         "by": moving,
     }
 
@@ -140,22 +146,20 @@ def _value(key: str, inputs: BillInputs, operation: Operation) -> float | None:
 def _changed(
     key: str, factor: float, inputs: BillInputs, operation: Operation
 ) -> tuple[BillInputs, Operation]:
-    """The case with an input times a factor, as far as it is possible."""
+    """The case with an input times a factor."""
     own: dict[str, Any] = dict(inputs)
     use: dict[str, Any] = dict(operation)
     for name in _OF_POWER if key in _OF_POWER else (key,):
         table = own if name in own else use
         if table.get(name) is not None:
             table[name] *= factor
-    use["pue"] = max(1.0, use["pue"])
-    use["hours_per_year"] = min(_HOURS, use["hours_per_year"])
     return _inputs(own), _operation(use)
 
 
 def _longer(inputs: BillInputs, factor: float) -> BillInputs:
-    """A run that takes longer by a factor, and draws and rents as much longer."""
+    """A run that takes longer by a factor, and draws power as much longer."""
     own: dict[str, Any] = dict(inputs)
-    for key in ("time_s", "energy_j", "rent"):
+    for key in ("time_s", "energy_j"):
         if own[key] is not None:
             own[key] *= factor
     return _inputs(own)
@@ -172,9 +176,10 @@ def _operation(table: Any) -> Operation:
 
 
 def _end(end: End, value: float, side: Any) -> float:
-    """The least or the greatest of a figure over the range of an input."""
-    known = [one for one in (end["at_low"], end["at_high"]) if one]
-    found: float = side([value, *known])
+    """The least or the greatest of a figure over the range of an input: without end if the nodes do
+    not keep up at one of its ends."""
+    ends = [inf if one is None else one for one in (end["at_low"], end["at_high"])]
+    found: float = side([value, *ends])
     return found
 
 

@@ -36,6 +36,9 @@ REMEDIES = {
     "startup": "executors that are already running",
 }
 
+#: Keys that each design of a result has.
+_KEYS = {"id", "limits", "names", "pareto"}
+
 
 class Share(TypedDict):
     """A part of a figure."""
@@ -108,7 +111,7 @@ def read(path: Path) -> dict[str, Any]:
         ) from None
     except ValueError:
         result = None
-    if not isinstance(result, dict) or "designs" not in result or "model" not in result:
+    if not isinstance(result, dict) or "designs" not in result:
         raise GordonError(
             f"{name} is not the result of a survey",
             "a file of gordon survey TRACE --json RESULT.json",
@@ -125,6 +128,14 @@ def read(path: Path) -> dict[str, Any]:
             f"{name} is of a service, whose designs have no time",
             "its table has the use of each resource",
             kind="wrong-model",
+        )
+    rows = result["designs"]
+    is_whole = isinstance(result.get("space"), dict) and isinstance(rows, list)
+    if not is_whole or not all(isinstance(row, dict) and row.keys() >= _KEYS for row in rows):
+        raise GordonError(
+            f"{name} lacks what this version writes of a survey",
+            "survey again, with --json RESULT.json",
+            kind="not-a-result",
         )
     return result
 

@@ -45,6 +45,10 @@ from gordon.survey.results import (
 
 #: The model of machines.
 MODEL: Final = "job"
+#: The currency of the prices of the catalogue's parts.
+CURRENCY: Final = "USD"
+#: Objectives that the bill has.
+_OF_BILL: Final[set[Objective]] = {"tco", "carbon", "life"}
 #: What fronts compare, in words.
 OBJECTIVES: Final[dict[Objective, str]] = {
     "time": "time",
@@ -55,19 +59,18 @@ OBJECTIVES: Final[dict[Objective, str]] = {
     "life": "life of flash",
 }
 
-#: Options by the keys of the core.
+#: Options by the keys of the core, with an example.
 OPTIONS: Final = {
-    "operation.years": "--years",
-    "operation.hours_per_year": "ownership.hours_per_year",
-    "operation.runs_per_day": "--runs-per-day",
-    "operation.price_per_kwh": "--price-kwh",
-    "operation.pue": "--pue",
-    "operation.grams_per_kwh": "--grid",
-    "goals.objectives": "--objective",
-    "goals.deadline_s": "--deadline",
-    "goals.max_power_w": "--max-power",
-    "goals.max_price": "--max-price",
-    "goals.min_life_years": "--min-life",
+    "operation.years": ("--years", "4"),
+    "operation.runs_per_day": ("--runs-per-day", "40"),
+    "operation.price_per_kwh": ("--price-kwh", "0.13"),
+    "operation.pue": ("--pue", "1.5"),
+    "operation.grams_per_kwh": ("--grid", "380"),
+    "goals.objectives": ("--objective", "time,tco"),
+    "goals.deadline_s": ("--deadline", "10min"),
+    "goals.max_power_w": ("--max-power", "500W"),
+    "goals.max_price": ("--max-price", "1.5"),
+    "goals.min_life_years": ("--min-life", "5"),
 }
 
 
@@ -80,7 +83,7 @@ class OfMachines(Model[Report, Answer]):
         self.use, self.goals = request.use, request.goals
         settings.apply_to_machines(request.set_values, chosen, self.parts)
         self.prices_date = prices.day(chosen)
-        prices.per_hour(chosen)
+        prices.per_hour(chosen, request.use.years)
         machines = spaces.machines(chosen)
         quotas.resolve(machines)
         self.traced = references.of_machines(request.reference, chosen, request.inputs.paths)
@@ -95,6 +98,7 @@ class OfMachines(Model[Report, Answer]):
                 # The core refuses another type, which --set may give.
                 if isinstance(file, str) and file not in self.tables:
                     self.tables[file] = measured.read(file, machine["id"])
+        self._drop_foreign_prices()
         return {
             "machines": machines,
             "unit": chosen.get("reference", {}).get("machine"),
@@ -104,16 +108,24 @@ class OfMachines(Model[Report, Answer]):
             **self.traced.config,
         }
 
+    def _drop_foreign_prices(self) -> None:
+        """Leaves out the prices of the catalogue's parts, which are in USD, in a space with another
+        currency. Parts of the space have its currency."""
+        if self.chosen.get("currency", CURRENCY) == CURRENCY:
+            return
+        own = self.chosen.get("parts", {})
+        for kind in ("flash", "disk"):
+            for name, part in self.parts.used[kind].items():
+                if name not in own.get(kind, {}):
+                    part.pop("price", None)
+
     def explained(self, error: GordonError) -> GordonError:
         """With ids instead of places in the list of machines, which --set does not show."""
         message = re.sub(r"\bcatalogue\.", "", error.args[0])
-        for key, option in OPTIONS.items():
+        for key, (option, example) in OPTIONS.items():
             if message.startswith(f"{key}:"):
-                return GordonError(
-                    f"{option}{message[len(key) :]}",
-                    f"{option} is an option of the survey",
-                    kind="out-of-range",
-                )
+                text = f"{option}{message[len(key) :]}"
+                return GordonError(text, f"{option} {example}", kind="out-of-range")
         message = re.sub(r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", message)
         return GordonError(message, error.args[1], kind=error.kind)
 
@@ -147,7 +159,18 @@ class OfMachines(Model[Report, Answer]):
 
     def warnings(self, raw: Raw, rows: Sequence[MachineReport | TasksReport] = ()) -> list[str]:
         """The warnings of the core, and those about the space and its designs."""
-        found = self.traced.warnings + raw["warnings"] + _not_compared(self.goals, rows)
+        found = (
+            self.traced.warnings
+            + raw["warnings"]
+            + _not_compared(self.goals, rows, self.use.runs_per_day is not None)
+        )
+        currency = self.chosen.get("currency", CURRENCY)
+        has_bills = bool(rows) and self.goals.given != []
+        if currency != CURRENCY and "price-kwh" not in self.use.given and has_bills:
+            found.append(
+                f"{self.use.price_kwh:g} {currency} a kWh is the default in {CURRENCY}: give the "
+                "tariff with --price-kwh"
+            )
         if spaces.has_grid(self.chosen):
             found.append(
                 f"the grid of designs of the space `{self.chosen['name']}` is left out; --model "
@@ -218,18 +241,40 @@ class Machines(OfMachines[JobSurvey, JobResult]):
         }
 
 
-def _not_compared(goals: Goals, rows: Sequence[MachineReport | TasksReport]) -> list[str]:
-    """A warning for each objective that is unknown of designs."""
+def _not_compared(
+    goals: Goals, rows: Sequence[MachineReport | TasksReport], has_runs: bool
+) -> list[str]:
+    """A warning for designs that may not keep up with the runs of a day, and for each objective
+    that is unknown of others."""
     found = []
+    if has_runs and _OF_BILL & set(goals.objectives):
+        late = [row["id"] for row in rows if not _keeps_up(row)]
+        rows = [row for row in rows if _keeps_up(row)]
+        if late:
+            found.append(
+                f"{counted(len(late), 'design')} may not keep up with --runs-per-day, by the upper "
+                f"end of the time, and {'is' if len(late) == 1 else 'are'} not on the front: "
+                f"{_some(late)}"
+            )
     for objective in goals.objectives:
         unknown = [row["id"] for row in rows if not _is_known(objective, row)]
         if unknown:
-            named = ", ".join(unknown[:2]) + (", ..." if len(unknown) > 2 else "")
             found.append(
                 f"the {OBJECTIVES[objective]} of {counted(len(unknown), 'design')} is unknown, so "
-                f"that they are not on the front: {named}"
+                f"that they are not on the front: {_some(unknown)}"
             )
     return found
+
+
+def _some(ids: list[str]) -> str:
+    return ", ".join(ids[:2]) + (", ..." if len(ids) > 2 else "")
+
+
+def _keeps_up(row: Any) -> bool:
+    """Whether the nodes run the job as often as they have to, by the upper end of its time."""
+    of = row["job"] if "job" in row else row["tasks"]
+    busy: float | None = row["bill"]["busy"]
+    return busy is None or busy * of["time_s_high"] <= of["time_s"]
 
 
 def _is_known(objective: Objective, row: Any) -> bool:
@@ -332,7 +377,7 @@ def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, g
     by_id = {row["id"]: row for row in designs}
     verdict = raw["verdict"]
     if verdict is not None:
-        return _recommended(verdict, by_id, currency)
+        return substituted(goals, verdict["by"]) + _recommended(verdict, by_id, currency)
     fastest = raw["named"]["fastest"]
     if fastest is None and goals.limits:
         return f"No machine of the space is within {goals.limits}."
@@ -397,6 +442,17 @@ def recommendation(
     life = bill["flash_life_years"]
     lasts = "which runs do not wear" if life is None else f"whose flash lasts {figures(life)} years"
     return f"Longest life of flash {within}: {design}, {lasts}"
+
+
+def substituted(goals: Goals, by: Objective) -> str:
+    """Why a recommendation goes by another objective than the first one that is asked for."""
+    wanted = next((one for one in goals.objectives if one != "time"), by)
+    if wanted == by:
+        return ""
+    return (
+        f"The {OBJECTIVES[wanted]} of no candidate is known, so that the choice is by "
+        f"{OBJECTIVES[by]}. "
+    )
 
 
 def known(value: float | None) -> float:

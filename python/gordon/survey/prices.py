@@ -16,23 +16,26 @@ OLD_DAYS = 180
 _DATE = re.compile(r", (\d{4}-\d{2}-\d{2})$")
 
 
-def per_hour(space: Space) -> None:
+def per_hour(space: Space, years: float | None = None) -> None:
     """Adds `price_per_hour` to the machines that have only a `purchase_price`, in place: the
-    purchase price / (years x hours of a year) by `ownership` of the space. Electricity, room and
-    staff are not in it. Raises GordonError for an ownership that is not above zero."""
+    purchase price / (years x hours of a year) by `ownership` of the space, or by other `years`.
+    Electricity, room and staff are not in it. Raises GordonError for an ownership that is not above
+    zero."""
     bought = [m for m in machines(space) if "purchase_price" in m and "price_per_hour" not in m]
     ownership = space.get("ownership")
     if not bought or ownership is None:
         return
-    years, hours = (
+    kept, hours = (
         _positive(space["name"], ownership, key, most)
         for key, most in (("years", 100), ("hours_per_year", 8784))
     )
+    # The core refuses other years than a machine is kept for.
+    kept = kept if years is None or not 0 < years <= 100 else years
     for machine in bought:
         price = value(machine["purchase_price"])
         if _is_number(price):  # The core refuses another type, which --set may give.
-            why = f"purchase_price / ({years:g} years x {hours:g} hours), without electricity"
-            machine["price_per_hour"] = {"value": price / (years * hours), "assumed": why}
+            why = f"purchase_price / ({kept:g} years x {hours:g} hours), without electricity"
+            machine["price_per_hour"] = {"value": price / (kept * hours), "assumed": why}
 
 
 def _positive(name: str, ownership: dict[str, Any], key: str, most: float) -> float:

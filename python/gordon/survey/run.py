@@ -91,13 +91,14 @@ def run(
         _refuse("partitions", partitions, "the tasks model, which needs an event log of Spark")
     of_machines = service or uses_machines(spaces.load(space), model)
     goals = Goals.of(objective, deadline, max_power, max_price, min_life)
+    use = Use(years, runs_per_day, price_kwh, pue, grid)
     if service or not of_machines:
-        for name in goals.given:
+        for name in (*goals.given, *use.given):
             _refuse(name, True, "a job on machines (`gordon spaces`)")
     one = partial(
         _survey,
         partitions=partitions,
-        use=Use(years, runs_per_day, price_kwh, pue, grid),
+        use=use,
         goals=goals,
         space=space,
         shift=shift,

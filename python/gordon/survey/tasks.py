@@ -11,7 +11,7 @@ from gordon.reports.survey import ApplicationReport, TasksSurvey, TasksTime
 from gordon.settings import split
 from gordon.survey import space as spaces
 from gordon.survey.bills import Goals
-from gordon.survey.machines import OfMachines, recommendation
+from gordon.survey.machines import OfMachines, recommendation, substituted
 from gordon.survey.model import SHIFT, Config, Request, common, places
 from gordon.survey.results import TasksDesign, TasksResult
 
@@ -100,6 +100,13 @@ def _check(request: Request) -> None:
             "survey one of them: RUN/1; or --model job",
             kind="several-jobs",
         )
+    if request.goals.min_life_years is not None or "life" in request.goals.objectives:
+        raise GordonError(
+            "the tasks model does not know what drives program, and so not how long flash lasts",
+            "leave out --min-life and the objective life; traces with a block log have it (--model "
+            "job)",
+            kind="wrong-model",
+        )
     if request.shift != SHIFT:
         raise GordonError(
             "--shift moves copies of one trace, and the tasks model has the tasks of all nodes",
@@ -175,7 +182,8 @@ def _sentence(raw: TasksSurvey, designs: Sequence[TasksDesign], currency: str, g
     best = by_id[verdict["id"]]
     of = outcome(best)
     within = f"within {duration(deadline)}" if deadline is not None else "within 10% of the fastest"
-    text = recommendation(verdict["by"], within, _described(best), of, best["bill"], currency)
+    text = substituted(goals, verdict["by"])
+    text += recommendation(verdict["by"], within, _described(best), of, best["bill"], currency)
     if best is not fastest:
         text += f"; the fastest is {_described(fastest)}"
     floor = of["floor_s"]

@@ -52,7 +52,8 @@ def render(result: TasksResult) -> str:
     rows = sorted(result["designs"], key=lambda row: outcome(row)["time_s"])
     by_id = {row["id"]: row for row in rows}
     verdict = recommended(result)
-    best = by_id[verdict or result["named"]["fastest"] or ""]
+    # Limits may leave out all clusters: then the page is about the fastest one.
+    best = by_id[verdict or result["named"]["fastest"] or rows[0]["id"]]
     notable = [best, *(row for row in rows if row is not best and is_notable(row, verdict))]
     said = {row["id"]: _remarks(row, verdict) for row in rows}
     known: set[Cost] = {key for row in rows for key in _FIGURES if outcome(row)[key] is not None}

@@ -26,6 +26,7 @@ use crate::space::machine::{Machine, StorageTable};
 use crate::space::machines::part_of;
 use crate::space::node::{StoragePower, part};
 use crate::space::operation::Operation;
+use crate::space::resources::Rate;
 use gordon_units::Sourced;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,8 @@ use serde::{Deserialize, Serialize};
 /// Seconds of a year of 365.25 days.
 const YEAR: f64 = 365.25 * DAY;
 const DAY: f64 = 86_400.0;
+/// Share of a year by which its runs may exceed it.
+const ROUNDING: f64 = 1e-9;
 const JOULES_PER_KWH: f64 = 3.6e6;
 
 /// What is known of a node and a run on such nodes. Prices are in the currency of the space.
@@ -51,16 +54,17 @@ pub struct BillInputs {
     pub purchase_price: Option<f64>,
     /// Price of the drives of a node; 0 if it has none of the catalogue.
     pub drives_price: Option<f64>,
-    /// Rent of all nodes for the run, if they are rented.
-    pub rent: Option<f64>,
+    /// Rent of all nodes for an hour, if they are rented.
+    pub rent_per_hour: Option<f64>,
+    /// Seconds for which nodes are billed at least.
+    pub billed_s: f64,
     /// Carbon of making a node without drives.
     pub embodied_kg: Option<f64>,
     /// Carbon of making its drives; 0 if it has none of the catalogue.
     pub drives_embodied_kg: Option<f64>,
     /// Years of service that its drives are rated for; `None` if that is unknown.
     pub drives_life_years: Option<f64>,
-    /// Rated endurance of its drives that a run uses, 0 to 1; `None` if the drives do not wear, or
-    /// if their wear is unknown.
+    /// Rated endurance of its drives that a run uses, 0 to 1; 0 of disks, `None` if it is unknown.
     pub wear: Option<f64>,
 }
 
@@ -150,10 +154,16 @@ pub(super) struct Run {
     pub nodes: u32,
     pub time: f64,
     pub energy: Option<f64>,
-    /// Price by the price of an hour.
-    pub price: Option<f64>,
+    pub rate: Option<Rate>,
     /// Share of the rated endurance of the most written drive.
     pub wear: Option<f64>,
+}
+
+impl Run {
+    /// Price by the price of an hour.
+    pub fn price(&self) -> Option<f64> {
+        Some(self.rate?.price(self.nodes, self.time))
+    }
 }
 
 /// Watts of nodes while they are busy; `None` if that is unknown.
@@ -173,7 +183,11 @@ impl BillInputs {
             idle_w: machine.power().map(|power| power.idle.0 + drives.idle_w),
             purchase_price,
             drives_price: drives.price,
-            rent: if purchase_price.is_some() { None } else { run.price },
+            rent_per_hour: match purchase_price {
+                Some(_) => None,
+                None => run.rate.map(|rate| rate.price(run.nodes, 3600.0)),
+            },
+            billed_s: run.rate.map_or(0.0, |rate| rate.minimum),
             embodied_kg: number(&machine.embodied_kg),
             drives_embodied_kg: drives.embodied_kg,
             drives_life_years: drives.rated_life_years,
@@ -199,11 +213,12 @@ impl BillInputs {
     fn owned(&self, operation: &Operation) -> Bill {
         let per_year = match operation.runs_per_day {
             Some(runs) => runs * YEAR / DAY,
-            None => operation.hours_per_year * 3600.0 / self.time_s,
+            // A leap year has more hours than the mean one.
+            None => (operation.hours_per_year * 3600.0).min(YEAR) / self.time_s,
         };
         let busy = per_year * self.time_s / YEAR;
         let known = Bill { runs_per_year: Some(per_year), busy: Some(busy), ..Bill::default() };
-        if busy.is_nan() || busy > 1.0 {
+        if busy.is_nan() || busy > 1.0 + ROUNDING {
             return known;
         }
         let nodes = f64::from(self.nodes);
@@ -241,9 +256,11 @@ impl BillInputs {
         let used = energy_kwh.map(|kwh| operation.carbon_kg(kwh));
         let share = f64::from(self.nodes) * self.time_s / (operation.years * YEAR);
         let made = sum([self.embodied_kg, self.drives_embodied_kg]).map(|kg| kg * share);
+        let hours = self.time_s.max(self.billed_s) / 3600.0;
+        let rent = self.rent_per_hour.map(|rent| rent * hours);
         Bill {
-            rent: self.rent,
-            total: self.rent,
+            rent,
+            total: rent,
             energy_kwh,
             carbon_use_kg: used,
             carbon_made_kg: made,

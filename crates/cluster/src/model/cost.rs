@@ -123,7 +123,7 @@ impl Figures {
         Self {
             time: run.time,
             energy: run.energy,
-            price: run.price,
+            price: run.price(),
             tco: bill.and_then(|bill| bill.total),
             carbon: bill.and_then(|bill| bill.carbon_kg),
             life: match is_unworn {

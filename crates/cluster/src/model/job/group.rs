@@ -154,7 +154,7 @@ impl<'a> JobGroup<'a> {
             nodes: self.load.nodes.target,
             time: secs,
             energy: self.energy(design, secs),
-            price: self.price(design, secs),
+            rate: design.rate,
             wear: self.load.wear,
         }
     }

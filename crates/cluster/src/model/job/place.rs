@@ -67,8 +67,9 @@ impl TraceLoad<'_> {
                 replayed.replay.costs.iter().for_each(|cost| usage += cost.usage);
                 usage
             }),
-            wear: self.storage.replayed.and_then(|replayed| {
-                replayed.flash.iter().map(|drive| drive.lifetime.used()).reduce(f64::max)
+            // Without a block log nothing was replayed.
+            wear: self.storage.replayed.filter(|_| self.stream.stream.logged).map(|replayed| {
+                replayed.flash.iter().map(|drive| drive.lifetime.used()).fold(0.0, f64::max)
             }),
             cores: Cores {
                 count: self.stream.cores(),

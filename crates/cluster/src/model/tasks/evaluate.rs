@@ -127,7 +127,7 @@ impl Answer {
             nodes: self.nodes,
             time: secs,
             energy: self.energy(secs),
-            price: self.price(secs),
+            rate: self.rate,
             wear: None,
         }
     }
