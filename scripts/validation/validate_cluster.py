@@ -23,6 +23,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -370,9 +371,19 @@ def _measured(results: Json) -> str:
     measured = [number for number in numbers if number > 0]
     least, most = counted(min(measured), "time"), counted(max(measured), "time")
     repeats = least if least == most else f"{least} to {most}"
+    runs = [
+        run for of_job in results["jobs"].values() for of in of_job.values() for run in of["runs"]
+    ]
+    busy = sum(any("were busy" in text for text in run.get("warnings", [])) for run in runs)
+    other = (
+        f" In {busy} of {counted(len(runs), 'run')} all cores of the machine were busy for a part "
+        "of the time, some with work of the lowest priority that was not of the run."
+        if busy
+        else ""
+    )
     return (
         f"{len(measured)} of the {counted(len(numbers), 'pair')} of a job and a configuration were"
-        f" measured, {repeats} each, in mixed order."
+        f" measured, {repeats} each, in mixed order.{other}"
     )
 
 
@@ -427,7 +438,12 @@ def page(results: Json) -> str:
             if found["runs"]:
                 run, log = (", ".join(f"{s:.1f}" for s in found[key]) for key in ("run_s", "log_s"))
                 lines.append(f"| {job} | {name} | {run} s | {log} s |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(line if line.startswith("|") else wrapped(line) for line in lines) + "\n"
+
+
+def wrapped(text: str) -> str:
+    """A paragraph in lines of 100 columns."""
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def measure_missing(jobs: list[str], repeats: int) -> None:
