@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -250,12 +250,28 @@ impl FilePart {
         if len == 0 {
             return Ok(());
         }
+        if self.least_missing(len) > 0 {
+            return Err(self.full(len));
+        }
         match rustix::fs::fallocate(&self.cached, FallocateFlags::empty(), 0, len) {
             Ok(()) => Ok(()),
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.set_len(len),
             Err(Errno::NOSPC | Errno::DQUOT) => Err(self.full(len)),
             Err(error) => Err(self.failed("take its place", error.into())),
         }
+    }
+
+    /// Bytes of a file of `len` bytes for which the file system has no block. Allocating them would
+    /// take all blocks from others before it fails. 0 if that is unknown.
+    fn least_missing(&self, len: u64) -> u64 {
+        let Ok(system) = rustix::fs::fstatvfs(&self.cached) else { return 0 };
+        let Ok(file) = self.cached.metadata() else { return 0 };
+        // Blocks are counted in units of 512 bytes, whatever their size.
+        let allocated = file.blocks().saturating_mul(512);
+        let free = system.f_bfree.saturating_mul(system.f_frsize);
+        // Some file systems count no blocks.
+        let is_known = file.is_file() && system.f_blocks > 0;
+        if is_known { len.saturating_sub(allocated.saturating_add(free)) } else { 0 }
     }
 
     fn set_len(&self, len: u64) -> Result<(), SortError> {
