@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -83,7 +85,10 @@ def test_the_objectives_decide_front_names_and_verdict() -> None:
     assert "least-tco" not in plain["named"]
 
 
-def test_limits_leave_designs_out_and_an_impossible_one_is_said(run: Run) -> None:
+def test_limits_leave_designs_out_and_an_impossible_one_is_said(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     result = of_tasks(survey.run(LOG, max_power="40W", **SMALL))
     for row in result["designs"]:
         inputs = row["bill"]["inputs"] if row["bill"] else None
@@ -96,6 +101,7 @@ def test_limits_leave_designs_out_and_an_impossible_one_is_said(run: Run) -> Non
     ran = run("survey", LOG, "--space", "modern", "--nodes", "1", "--max-power", "0.1W", *files)
     assert ran.status == 0, ran.err
     assert "No cluster of the space is within" in ran.out
+    assert {path.name for path in tmp_path.iterdir()} == {"page.html", "result.json", "rows.csv"}
 
 
 def test_runs_that_do_not_fit_the_day_and_unknown_prices_are_said() -> None:
@@ -109,6 +115,7 @@ def test_runs_that_do_not_fit_the_day_and_unknown_prices_are_said() -> None:
     ("options", "kind", "word"),
     [
         ({"objective": "time,speed"}, "unknown-name", "speed"),
+        ({"objective": ","}, "no-objective", "--objective"),
         ({"objective": "tco,tco"}, "out-of-range", "--objective: tco is given twice"),
         ({"price_kwh": -0.1}, "out-of-range", "--price-kwh: -0.1"),
         ({"pue": 0.5}, "out-of-range", "--pue: 0.5"),
@@ -237,7 +244,7 @@ def of_machines_without_prices() -> Any:
     return result
 
 
-def test_an_explanation_adds_up(run: Run, tmp_path: Path) -> None:
+def test_an_explanation_adds_up(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = of_tasks(survey.run(LOG, **SMALL))
     found = explain(result, "2 x framework-desktop/nvme-tlc-1tb")
     assert sum(part["share"] for part in found["time"]) == pytest.approx(1)
@@ -249,6 +256,9 @@ def test_an_explanation_adds_up(run: Run, tmp_path: Path) -> None:
     file.write_text(json.dumps(result))
     ran = run("explain", str(file))
     assert ran.status == 0, ran.err
+    with file.open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert run("explain", "-").out == ran.out
     assert "recommended" in ran.out
 
 
@@ -260,7 +270,9 @@ def test_explanations_of_a_trace_and_of_a_grid(trace: str, surveyed: str) -> Non
     assert of_grid["money"] == []
 
 
-def test_explain_refuses_other_files(run: Run, tmp_path: Path) -> None:
+def test_explain_refuses_other_files(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = tmp_path / "other.json"
     for text, words in (
         ("{}", "is not the result of a survey"),
@@ -274,6 +286,8 @@ def test_explain_refuses_other_files(run: Run, tmp_path: Path) -> None:
         ran = run("explain", str(other))
         assert ran.status in (1, 2)
         assert words in ran.err
+    monkeypatch.setattr(sys, "stdin", io.StringIO("{}"))
+    run("explain", "-").refused("not-a-result", "standard input")
     ran = run("explain", str(tmp_path / "missing.json"))
     assert ran.status == 1
     assert "cannot read" in ran.err

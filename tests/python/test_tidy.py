@@ -151,6 +151,11 @@ def test_the_help_pages_are_plain() -> None:
     assert not {name: hits for name, hits in found.items() if hits}
 
 
+def test_no_output_of_a_test_is_at_the_root() -> None:
+    written = {".json", ".html", ".csv", ".parquet"}
+    assert not [path for path in tracked() if path.parent == ROOT and path.suffix in written]
+
+
 def test_lines_have_100_columns() -> None:
     """Lines of Markdown that cannot be wrapped may be longer: tables, links, code. So may the lines
     of pages that a program prints."""

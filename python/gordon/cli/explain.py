@@ -14,8 +14,8 @@ from gordon.options.surveys import ExplainOptions
 def explain(result: str, json_path: str | None, design: str | None) -> None:
     """Show where the time, the energy and the money of a design go, and what to change first.
 
-    RESULT is a file of `gordon survey --json`. The time without a part is what a better part saves
-    at most, all else equal.
+    RESULT is a file of `gordon survey --json`, or - for standard input. The time without a part is
+    what a better part saves at most, all else equal.
 
     \b
     gordon survey sort.trace --space ec2 --json sort.json
@@ -25,6 +25,6 @@ def explain(result: str, json_path: str | None, design: str | None) -> None:
     from gordon.cli.explain_view import show_explanation
     from gordon.survey import explain as explained
 
-    output.check(json_path, used=[result])
+    output.check(json_path, used=[result] if result != "-" else [])
     found = explained.explain(explained.read(result), design)
     output.finish(lambda console: show_explanation(console, found), [(json_path, found)])

@@ -131,7 +131,13 @@ class Goals:
         min_life: float | None,
     ) -> "Goals":
         """The goals of options. Raises GordonError for an unknown objective."""
-        words = objective.split(",") if isinstance(objective, str) else objective
+        words = objective.split(",") if isinstance(objective, str) and objective else objective
+        if words and not any(word.strip() for word in words):
+            raise GordonError(
+                f"--objective {objective}: no objective",
+                "--objective time,tco",
+                kind="no-objective",
+            )
         power = _core.parse_watts(max_power) if isinstance(max_power, str) else max_power
         return cls(
             tuple(_objective(word.strip()) for word in words if word.strip()),

@@ -32,6 +32,9 @@ DOUBTS = (
     Doubt(
         "drives_price", "price of drives", 0.7, 1.4, "assumed: prices of flash move by 30 % a year"
     ),
+    Doubt(
+        "drives_life_years", "life of drives", 0.6, 1.4, "assumed: 3 to 7 years of a warranty of 5"
+    ),
     Doubt("embodied_kg", "carbon of making", 0.5, 2.0, "assumed: studies differ by a factor of 2"),
     Doubt("drives_embodied_kg", "carbon of drives", 0.1, 2.0, "sources have 0.003 to 0.16 kg a GB"),
     Doubt("price_per_kwh", "tariff", 0.7, 1.4, "assumed: regions and years differ by 30 to 40 %"),

@@ -5,6 +5,7 @@ that a better part can make of it (Amdahl's law).
 """
 
 import json
+import sys
 from collections.abc import Mapping
 from os import fspath
 from pathlib import Path as FilePath
@@ -12,6 +13,7 @@ from typing import Any, NotRequired, TypedDict
 
 from gordon import __version__
 from gordon.errors import GordonError
+from gordon.files import STDOUT
 from gordon.options import Path
 from gordon.parts import unknown
 from gordon.reports.survey import BillReport, Objective
@@ -99,10 +101,14 @@ class Explanation(TypedDict):
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The result of a survey of one job, of `gordon survey --json`. Raises GordonError."""
-    name = fspath(path)
+    """The result of a survey of one job, of `gordon survey --json`; `-` is standard input. Raises
+    GordonError."""
+    is_stdin = fspath(path) == STDOUT
+    name = "standard input" if is_stdin else fspath(path)
     try:
-        result = json.loads(FilePath(path).read_text(encoding="utf-8"))
+        result = json.loads(
+            sys.stdin.read() if is_stdin else FilePath(path).read_text(encoding="utf-8")
+        )
     except OSError as error:
         raise GordonError(
             f"cannot read {name}: {error.strerror}",

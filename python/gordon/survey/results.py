@@ -39,24 +39,8 @@ By = Literal["sync", "nosync", "stages"]
 Barriers = Literal["sync", "nosync"]
 
 
-class Raw(TypedDict):
-    """What the core reports by any model."""
-
-    version: str
-    nodes: int
-    charge: Charge
-    traces: list[StreamReport]
-    storages: list[StorageReport]
-    designs_total: int
-    front: list[str]
-    named: dict[str, str | None]
-    timeline: NotRequired[Timeline]
-    warnings: list[str]
-    assumptions: list[Assumption]
-
-
-class Common(TypedDict):
-    """The result of a survey of one job by any model."""
+class Surveyed(TypedDict):
+    """What reports of the core and results of one job have by any model."""
 
     version: str
     nodes: int
@@ -69,6 +53,18 @@ class Common(TypedDict):
     #: Id of the design of a name, if any.
     named: dict[str, str | None]
     timeline: NotRequired[Timeline]
+
+
+class Raw(Surveyed):
+    """What the core reports by any model."""
+
+    warnings: list[str]
+    assumptions: list[Assumption]
+
+
+class Common(Surveyed):
+    """The result of a survey of one job by any model."""
+
     #: The numbers that were used. These three are of all jobs if there are several.
     parameters: NotRequired[list[Parameter]]
     assumptions: NotRequired[list[Assumption]]

@@ -17,7 +17,7 @@
 //!
 //! `R` is given, or `hours_per_year / T`. `D` is the least of `L`, the rated life of the drives, and
 //! the years until their rated endurance is used, the reciprocal of what a year of runs uses. Left
-//! out: staff, room, network, interest, resale; that a
+//! out: staff, floor space, network, interest, resale; that a
 //! rented machine is idle for others; that flash is worn unevenly.
 
 use crate::error::ClusterError;
