@@ -90,6 +90,7 @@ bench: build
 	$(VENV)/python bench/designs.py
 	$(VENV)/python bench/survey_job.py
 	$(VENV)/python bench/tasks.py
+	$(VENV)/python bench/bills.py
 	$(VENV)/python bench/flash.py
 	$(VENV)/python bench/disk.py
 	$(VENV)/python bench/disk_fit.py
