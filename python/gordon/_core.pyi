@@ -48,6 +48,7 @@ def trace_convert_activity(
     cores: int | None = None,
     clock: str | None = None,
     skip_bad: bool = False,
+    tick: Callable[[int, int], None] | None = None,
 ) -> str: ...
 def spark_event_log(
     path: str,

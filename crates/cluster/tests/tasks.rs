@@ -4,9 +4,8 @@ use gordon_cluster::model::tasks::application::{Application, LeftOut, Window};
 use gordon_cluster::model::tasks::cached::{Block, CachedBlocks};
 use gordon_cluster::model::tasks::warm_up::First;
 use gordon_trace::spark::EventLog;
-use gordon_units::Ns;
+use gordon_units::{Ns, Progress};
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
 
 /// Milliseconds since 1970 at which the logs start.
 const START: u64 = 1_700_000_000_000;
@@ -82,7 +81,7 @@ impl Log {
         let path = folder.path().join("app");
         let lines: Vec<String> = self.0.iter().map(|event| format!("{event}\n")).collect();
         std::fs::write(&path, lines.concat()).expect("a file");
-        EventLog::read(&path, false, &AtomicBool::new(false)).expect("a log")
+        EventLog::read(&path, false, &Progress::default()).expect("a log")
     }
 }
 

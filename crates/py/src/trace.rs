@@ -1,7 +1,7 @@
 //! Traces: record, summarise and convert.
 
 use crate::error::raise;
-use crate::watch::{no_thread, watched};
+use crate::watch::{watch, watched};
 use gordon_capture::{CaptureError, CaptureOptions, NoObserver, record};
 use gordon_config::from_json;
 use gordon_replay::config::TraceLoad;
@@ -9,16 +9,11 @@ use gordon_trace::activity::{self, ActivityError, ActivityFormat, ActivityOption
 use gordon_trace::formats::{Format, Order, convert};
 use gordon_trace::spark::{EventLog, NodeExecutors, estimate_network, event_logs, recorded_stages};
 use gordon_trace::{Profile, Trace, anonymise};
-use gordon_units::{Bytes, Hertz, Ns};
+use gordon_units::{Bytes, Hertz, Ns, Progress};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
-
-/// Interval at which the interpreter checks for Ctrl-C.
-const TICK: Duration = Duration::from_millis(100);
 
 /// Runs `command` and records it into the folder `out`.
 #[pyfunction]
@@ -127,8 +122,10 @@ pub fn trace_activity_format(path: PathBuf, name: Option<&str>) -> Option<&'stat
 }
 
 /// Converts the activity traces `inputs`, read as one, and returns a summary of them (JSON).
+/// `tick(done, total)` receives the bytes read, before decompression.
 #[pyfunction]
-#[pyo3(signature = (inputs, target, name, cores=None, clock=None, skip_bad=false))]
+#[pyo3(signature = (inputs, target, name, cores=None, clock=None, skip_bad=false, tick=None))]
+#[allow(clippy::too_many_arguments)] // the options of a command
 pub fn trace_convert_activity(
     py: Python<'_>,
     inputs: Vec<PathBuf>,
@@ -137,6 +134,7 @@ pub fn trace_convert_activity(
     cores: Option<u32>,
     clock: Option<&str>,
     skip_bad: bool,
+    tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let Some(format) = ActivityFormat::named(name) else {
         return Err(raise(format!("unknown format of activity traces `{name}`")));
@@ -145,10 +143,8 @@ pub fn trace_convert_activity(
         .map(|text| text.parse().map_err(|error| raise(format!("--clock {text}: {error}"))))
         .transpose()?;
     let options = ActivityOptions { cores, clock, skip_bad };
-    let stop = AtomicBool::new(false);
-    let work = || activity::convert(&inputs, &target, format, &options, &stop);
-    let stopping = || stop.store(true, Ordering::Relaxed);
-    let pending = watched(py, work, || Ok(()), stopping)?.map_err(raise_activity)?;
+    let work = |progress: &Progress| activity::convert(&inputs, &target, format, &options, progress);
+    let pending = watch(py, tick, work)?.map_err(raise_activity)?;
     // If Ctrl-C ended the process that writes to the pipe, the end of the pipe is not the end of
     // the trace.
     py.check_signals()?;
@@ -177,10 +173,8 @@ pub fn spark_event_log(
     start_unix_ns: Option<u64>,
     skip_bad: bool,
 ) -> PyResult<String> {
-    let stop = AtomicBool::new(false);
-    let work = || EventLog::read(&path, skip_bad, &stop);
-    let stopping = || stop.store(true, Ordering::Relaxed);
-    let log = watched(py, work, || Ok(()), stopping)?.map_err(raise)?;
+    let log = watch(py, None, |progress| EventLog::read(&path, skip_bad, progress))?;
+    let log = log.map_err(raise)?;
     if let Some(folder) = tables {
         py.detach(|| log.write_tables(&folder)).map_err(raise)?;
     }
@@ -209,10 +203,7 @@ pub fn trace_estimate_network(
     log: PathBuf,
     nodes: Vec<(PathBuf, Vec<String>)>,
 ) -> PyResult<String> {
-    let stop = AtomicBool::new(false);
-    let work = || EventLog::read(&log, false, &stop);
-    let stopping = || stop.store(true, Ordering::Relaxed);
-    let log = watched(py, work, || Ok(()), stopping)?.map_err(raise)?;
+    let log = watch(py, None, |progress| EventLog::read(&log, false, progress))?.map_err(raise)?;
     let nodes: Vec<NodeExecutors> =
         nodes.into_iter().map(|(trace, executors)| NodeExecutors { trace, executors }).collect();
     json(&py.detach(|| estimate_network(&log, &nodes)).map_err(raise)?)
@@ -257,36 +248,13 @@ pub fn trace_convert(
     let options = load.options(Order::Strict).map_err(raise)?;
     let to: Option<Format> = to.map(str::parse).transpose().map_err(raise)?;
     let stop = AtomicBool::new(false);
-    let waiting = thread::current();
-    thread::scope(|scope| {
-        let worker = thread::Builder::new().spawn_scoped(scope, || {
-            let result = convert(&load.path, &target, load.format, to, &options, &stop);
-            waiting.unpark();
-            result
-        });
-        let worker = worker.map_err(no_thread)?;
-        let mut watched = Ok(());
-        while !worker.is_finished() {
-            py.detach(|| thread::park_timeout(TICK));
-            if let Err(interrupt) = py.check_signals() {
-                stop.store(true, Ordering::Relaxed);
-                watched = Err(interrupt);
-                break;
-            }
-        }
-        let result = py.detach(|| worker.join());
-        watched?;
-        match result {
-            Ok(Ok(done)) => {
-                // If Ctrl-C ended the process that writes to the pipe, the end of the pipe is not
-                // the end of the trace.
-                py.check_signals()?;
-                json(&py.detach(|| done.publish()).map_err(raise)?)
-            }
-            Ok(Err(error)) => Err(raise(error)),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+    let work = || convert(&load.path, &target, load.format, to, &options, &stop);
+    let stopping = || stop.store(true, Ordering::Relaxed);
+    let done = watched(py, work, || Ok(()), stopping)?.map_err(raise)?;
+    // If Ctrl-C ended the process that writes to the pipe, the end of the pipe is not the end of
+    // the trace.
+    py.check_signals()?;
+    json(&py.detach(|| done.publish()).map_err(raise)?)
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {

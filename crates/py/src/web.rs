@@ -18,7 +18,7 @@ pub fn web_generate(
 ) -> PyResult<String> {
     let config: WebConfig = from_json(config, "web").map_err(raise)?;
     let work = |progress: &Progress| {
-        progress.total.store(config.requests, Ordering::Relaxed);
+        progress.begin(config.requests);
         generate(&config, |done| {
             progress.done.store(done, Ordering::Relaxed);
             !progress.stopped()

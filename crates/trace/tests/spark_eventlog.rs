@@ -11,7 +11,7 @@ use gordon_trace::TraceError;
 use gordon_trace::spark::{
     EventLog, EventLogError, STAGES_FILE, StageStatus, TASKS_FILE, TaskStatus, is_event_log,
 };
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Progress};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 use spark_logs::{
@@ -338,7 +338,7 @@ fn inputs_of_other_kinds_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         fs::write(&path, bytes).unwrap();
-        EventLog::read(&path, false, &false.into()).unwrap_err()
+        EventLog::read(&path, false, &Progress::default()).unwrap_err()
     };
     for bytes in [
         &b""[..],
@@ -362,11 +362,12 @@ fn inputs_of_other_kinds_are_refused() {
     assert!(matches!(not(&damaged), EventLogError::Read { .. }));
     assert!(matches!(not(&[0x1f, 0x8b, 8, 0]), EventLogError::Read { .. }));
     let empty = tempfile::tempdir().unwrap();
-    let error = EventLog::read(empty.path(), false, &false.into()).unwrap_err();
+    let error = EventLog::read(empty.path(), false, &Progress::default()).unwrap_err();
     assert!(matches!(error, EventLogError::NotEventLog { .. }), "{error}");
-    let error = EventLog::read(&empty.path().join("none"), false, &false.into()).unwrap_err();
+    let error = EventLog::read(&empty.path().join("none"), false, &Progress::default()).unwrap_err();
     assert!(matches!(error, EventLogError::Open { .. }), "{error}");
-    let error = EventLog::read(&log_of_3_5(), false, &true.into()).unwrap_err();
+    let stopped = Progress { stop: true.into(), ..Progress::default() };
+    let error = EventLog::read(&log_of_3_5(), false, &stopped).unwrap_err();
     assert!(matches!(error, EventLogError::Stopped), "{error}");
     // Two logs in one file.
     let two = text_of(&log_of_3_5()).repeat(2);
@@ -380,10 +381,10 @@ fn a_malformed_line_is_an_error_with_its_number_or_is_counted() {
     lines.insert(40, r#"{"Event":"SparkListenerTaskEnd","Stage ID":"#);
     lines.insert(41, "\u{fffd}");
     let (_folder, path) = written(&(lines.join("\n") + "\n"));
-    let error = EventLog::read(&path, false, &false.into()).unwrap_err();
+    let error = EventLog::read(&path, false, &Progress::default()).unwrap_err();
     let EventLogError::Bad { line, .. } = error else { panic!("{error}") };
     assert_eq!(line, 41);
-    let log = EventLog::read(&path, true, &false.into()).unwrap();
+    let log = EventLog::read(&path, true, &Progress::default()).unwrap();
     assert_eq!(log.skipped, 2);
     assert_eq!(log.tasks, read(&log_of_3_5()).tasks);
 }
@@ -480,4 +481,20 @@ fn a_summary_after_a_start_leaves_out_what_had_ended() {
     assert_eq!((after.tasks, after.totals["input_bytes"]), (tasks, input));
     assert!(whole.totals["input_bytes"] > input);
     assert!(whole.tasks > tasks);
+}
+
+#[test]
+fn progress_counts_the_bytes_of_all_files_before_decompression() {
+    for log in [log_of_3_5(), log_of_4_0()] {
+        let progress = Progress::default();
+        EventLog::read(&log, false, &progress).unwrap();
+        let files: Vec<_> = match log.is_dir() {
+            true => fs::read_dir(&log).unwrap().map(|entry| entry.unwrap().path()).collect(),
+            false => vec![log],
+        };
+        let is_events = |file: &&std::path::PathBuf| !file.ends_with("appstatus_app-4.0");
+        let bytes = files.iter().filter(is_events).map(|file| file.metadata().unwrap().len());
+        let bytes = bytes.sum::<u64>();
+        assert_eq!(progress.progress(), (bytes, bytes));
+    }
 }

@@ -9,7 +9,7 @@ use gordon_trace::spark::{EventLog, NodeExecutors, TaskFigures, estimate_network
 use gordon_trace::{
     ColumnKind, Columns, MachineInfo, Manifest, Sample, Trace, TraceError, TraceWriter, Unavailable,
 };
-use gordon_units::Ns;
+use gordon_units::{Ns, Progress};
 use spark_logs::{log_of_4_0, read};
 use std::fs;
 use std::path::Path;
@@ -78,7 +78,7 @@ fn nodes_receive_what_their_tasks_read_and_send_what_others_read() {
     let converted = folder.path().join("converted");
     let format = ActivityFormat::SparkEventlog;
     let options = ActivityOptions::default();
-    convert(&[log_of_4_0()], &converted, format, &options, &false.into())
+    convert(&[log_of_4_0()], &converted, format, &options, &Progress::default())
         .unwrap()
         .publish()
         .unwrap();

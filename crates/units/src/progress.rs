@@ -31,6 +31,12 @@ impl Progress {
         if self.stopped() { Err(Stopped) } else { Ok(()) }
     }
 
+    /// Starts an operation, or its next phase, of `total` steps or bytes (0 if unknown).
+    pub fn begin(&self, total: u64) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+    }
+
     /// Adds `more` to the steps or bytes done.
     pub fn step(&self, more: u64) {
         self.done.fetch_add(more, Ordering::Relaxed);

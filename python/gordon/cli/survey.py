@@ -49,7 +49,7 @@ def survey(
     gordon survey web1.trace --service --headroom 30% --space ec2 --reference m5.2xlarge
     """
     from gordon.cli import output
-    from gordon.cli.progress import Progress
+    from gordon.cli.progress import Part
     from gordon.survey import measured, run
     from gordon.survey.columns import to_csv
 
@@ -75,7 +75,7 @@ def survey(
     ]
     output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
-        Progress("replaying the traces on each storage") as progress,
+        Part("reading the traces and replaying them on each storage") as progress,
         nullcontext() if parquet is None else whole(parquet) as table,
     ):
         result = run(traces, table=table, progress=progress.tick, **chosen)

@@ -83,9 +83,11 @@ def show(source: str, json_path: str | None) -> None:
     and the longest, and the driver's time outside of stages.
     """
     from gordon.cli import output, trace_show
+    from gordon.cli.progress import Moved
 
     output.check(json_path, used=output.trace_files([source]))
-    found = trace_show.summary(source)
+    with Moved(f"reading {source}") as progress:
+        found = trace_show.summary(source, progress.tick)
     output.finish(lambda _: trace_show.show(found), [(json_path, found)], is_quiet=True)
 
 

@@ -38,6 +38,7 @@ def convert(
     """Converts `sources`, read as one, to a trace or a folder of traces."""
     from gordon import _core, notices
     from gordon.cli import output
+    from gordon.cli.progress import Moved
 
     chosen = only_given(given).keys() - TAKEN
     others = [flag for key, flag in flags(TraceLoad).items() if key in chosen]
@@ -47,9 +48,10 @@ def convert(
         raise click.UsageError(f"an activity trace is written as gordon, not as {given['to']}")
     if target == STDOUT:
         raise click.UsageError("a trace is a folder and cannot go to standard output")
-    made = _core.trace_convert_activity(
-        list(sources), target, name, cores, clock, given["skip_bad"]
-    )
+    with Moved(f"reading {sources[0]}") as progress:
+        made = _core.trace_convert_activity(
+            list(sources), target, name, cores, clock, given["skip_bad"], progress.tick
+        )
     done: dict[str, Any] = json.loads(made)
     several = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
     hosts = [host["host"] for host in done["hosts"]]

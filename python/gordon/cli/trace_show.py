@@ -6,6 +6,7 @@ from typing import Any
 
 from gordon import _core
 from gordon.cli import warn
+from gordon.options import Progress
 from gordon.run import folder, not_traces
 from gordon.run.inputs import Inputs, expand
 
@@ -13,21 +14,22 @@ from gordon.run.inputs import Inputs, expand
 Shown = dict[str, Any]
 
 
-def summary(source: str) -> Shown:
+def summary(source: str, progress: Progress | None = None) -> Shown:
     """The contents of a trace; those of several nodes are under `nodes`, and of several jobs under
     `jobs`.
 
     A trace has the keys of the core's summary. `application` is what an event log of Spark, or the
     tables in the folder, have of the stages: times in seconds after the start of the application,
     `outside_s` the time without a stage. `run` is the `run.json` of a run. `warnings` of a
-    converted file are those of the conversion. Raises GordonError for what has no trace.
+    converted file are those of the conversion. `progress` is called with the bytes read of a file
+    (done, total). Raises GordonError for what has no trace.
     """
     path = Path(source)
     if path.is_file() and _core.trace_activity_format(source) is None:
         not_traces.check_part(path)
         if not_traces.is_of_blocks(path):
             return _requests(source)
-    jobs = [_job(inputs) for inputs in expand([source])]
+    jobs = [_job(inputs) for inputs in expand([source], progress=progress)]
     return jobs[0] if len(jobs) == 1 else {"jobs": jobs}
 
 

@@ -14,11 +14,13 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from gordon._core import spark_event_logs, trace_activity_format, trace_convert_activity
 from gordon.errors import GordonError
+from gordon.options import Progress
 from gordon.scratch import scratch
 
 SPARK = "spark-eventlog"
@@ -30,15 +32,21 @@ _OPTIONS = ("--cores", "--skip-bad", "--clock", "--format")
 
 
 class Workplace:
-    """A folder for converted traces. It is removed with this object, or when Python ends."""
+    """A folder for converted traces, made once it is needed. It is removed with this object, or
+    when Python ends."""
 
-    def __init__(self) -> None:
-        stack = ExitStack()
-        self.path = stack.enter_context(scratch(tempfile.gettempdir(), _PREFIX))
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._stack = ExitStack()
+        self.progress = progress
+        """Called with the bytes of files read (done, total), before decompression."""
         self.names: dict[str, str] = {}
         """The name for a path: the file that it was made of, or a bundled file's name."""
-        self.close = weakref.finalize(self, stack.close)
+        self.close = weakref.finalize(self, self._stack.close)
         """Removes the folder."""
+
+    @cached_property
+    def path(self) -> Path:
+        return self._stack.enter_context(scratch(tempfile.gettempdir(), _PREFIX))
 
     def new(self, label: str, source: str) -> str:
         """A path that does not exist yet, for what is made of `label`. A survey names nodes after
@@ -51,6 +59,8 @@ class Workplace:
 
     def named(self, value: Any) -> Any:
         """A result, or a part of one, with the names of files in place of paths in the folder."""
+        if not self.names:
+            return value
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, dict):
@@ -128,7 +138,7 @@ def convert(sources: Sequence[Path], format_: str, place: Workplace) -> Converte
     target = place.new(label, str(sources[0]))
     given = [str(source) for source in sources]
     try:
-        done = json.loads(trace_convert_activity(given, target, format_))
+        done = json.loads(trace_convert_activity(given, target, format_, tick=place.progress))
     except GordonError as error:
         what, hint = (*error.args, "", "")[:2]
         if hint.startswith(_OPTIONS):

@@ -20,6 +20,7 @@ from gordon import bundled
 from gordon._core import spark_recorded_stages
 from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
+from gordon.options import Progress
 from gordon.run import converted, folder, not_traces
 from gordon.run.converted import Workplace
 
@@ -106,25 +107,26 @@ class _Job:
     is_log: bool = False
 
 
-def expand(given: Sequence[GivenPath], *, keep_log: bool = False) -> list[Inputs]:
+def expand(
+    given: Sequence[GivenPath], *, keep_log: bool = False, progress: Progress | None = None
+) -> list[Inputs]:
     """The traces by job: one job for traces of nodes, one for each run folder and event log.
 
-    Files are converted first; with `keep_log`, a single event log is not. Raises GordonError for
+    Files are converted first; with `keep_log`, a single event log is not. `progress` is called with
+    the bytes read of each conversion (done, total), before decompression. Raises GordonError for
     jobs next to traces of nodes, for a job or a file that is given twice, for files of several
     formats, for a run that lacks a trace, and for a file that cannot be converted.
     """
-    place: list[Workplace] = []
+    place = Workplace(progress)
     try:
         return _expand(given, place, keep_log)
     except GordonError as error:
-        if not place:
-            raise
-        place[0].close()
-        with place[0].naming():
+        place.close()
+        with place.naming():
             raise error from None
 
 
-def _expand(given: Sequence[GivenPath], place: list[Workplace], keep_log: bool) -> list[Inputs]:
+def _expand(given: Sequence[GivenPath], place: Workplace, keep_log: bool) -> list[Inputs]:
     jobs: list[_Job] = []
     nodes: list[Path] = []
     files: list[tuple[str, Path]] = []
@@ -162,22 +164,15 @@ def _expand(given: Sequence[GivenPath], place: list[Workplace], keep_log: bool) 
     return [_with_files(made, nodes, files, place)]
 
 
-def _found(path: Path, place: list[Workplace]) -> Path:
+def _found(path: Path, place: Workplace) -> Path:
     """The path; that of a bundled file of this name; or that of a copy of standard input."""
     if path.exists():
         return path
     if fspath(path) in bundled.FILES:
         file = bundled.FILES[fspath(path)]
-        _workplace(place).names[fspath(file)] = fspath(path)
+        place.names[fspath(file)] = fspath(path)
         return file
-    return converted.spooled(_workplace(place)) if fspath(path) == converted.STDIN else path
-
-
-def _workplace(place: list[Workplace]) -> Workplace:
-    """The folder for converted files, made once it is needed."""
-    if not place:
-        place.append(Workplace())
-    return place[0]
+    return converted.spooled(place) if fspath(path) == converted.STDIN else path
 
 
 def _is_application(path: Path) -> bool:
@@ -186,7 +181,7 @@ def _is_application(path: Path) -> bool:
 
 
 def _jobs(
-    found: list[_Job], nodes: list[Path], listed: set[Path], place: list[Workplace]
+    found: list[_Job], nodes: list[Path], listed: set[Path], place: Workplace
 ) -> list[Inputs]:
     """The jobs of runs and of event logs. A log of a folder of several (`listed`) that cannot be
     converted is left out, unless no other one can."""
@@ -228,22 +223,20 @@ def _jobs(
     return made
 
 
-def _kept(one: _Job, warnings: list[str], place: list[Workplace]) -> Inputs:
+def _kept(one: _Job, warnings: list[str], place: Workplace) -> Inputs:
     """An event log as it is."""
     made = Inputs([], log=fspath(one.path), warnings=warnings)
-    made.place = place[0] if place else None
-    named = made.place.names.get(made.log) if made.place else None
-    made.name = named or one.path.name
+    made.place = place
+    made.name = place.names.get(made.log, one.path.name)
     return made
 
 
-def _application(one: _Job, place: list[Workplace]) -> Inputs:
+def _application(one: _Job, place: Workplace) -> Inputs:
     """The traces of an application of Spark, with its stages."""
     if one.is_log:
-        used = _workplace(place)
-        done = converted.convert([one.path], converted.SPARK, used)
-        made = Inputs(done.paths, warnings=done.warnings, folder=done.folder, place=used)
-        made.name = used.names.get(fspath(one.path), one.path.name)
+        done = converted.convert([one.path], converted.SPARK, place)
+        made = Inputs(done.paths, warnings=done.warnings, folder=done.folder, place=place)
+        made.name = place.names.get(fspath(one.path), one.path.name)
         made.log = fspath(one.path)
     else:
         hosts = not_traces.hosts(one.path) or [one.path]
@@ -256,7 +249,7 @@ def _application(one: _Job, place: list[Workplace]) -> Inputs:
 
 
 def _with_files(
-    made: Inputs, nodes: list[Path], files: list[tuple[str, Path]], place: list[Workplace]
+    made: Inputs, nodes: list[Path], files: list[tuple[str, Path]], place: Workplace
 ) -> Inputs:
     """The traces of nodes with those of the hosts in files, which are of one format."""
     if not files:
@@ -277,7 +270,7 @@ def _with_files(
     for index, path in enumerate(paths):
         if path.resolve() in (other.resolve() for other in paths[:index]):
             raise GordonError(f"the file {path} is given twice", "each file once", kind="same-file")
-    made.place = _workplace(place)
+    made.place = place
     done = converted.convert(paths, first_format, made.place)
     made.paths += done.paths
     made.warnings += done.warnings

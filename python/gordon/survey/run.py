@@ -65,8 +65,9 @@ def run(
     that `gordon trace convert` reads, such as an event log of Spark. Several runs or event logs
     are surveyed one by one: the result has `jobs`, by id, and its designs are their mean
     (`gordon.survey.jobs`). The options are those of `gordon.options.surveys.SurveyOptions`.
-    `progress` is called with the replays of traces on storages (done, total); the total is 0 until
-    it is known. Raises `gordon.GordonError`, whose args are (message, hint).
+    `progress` is called with the bytes of files read, then with the replays of traces on storages
+    (done, total); the total is 0 until it is known. Raises `gordon.GordonError`, whose args are
+    (message, hint).
     """
     traces = several(traces)
     if not traces:
@@ -78,7 +79,7 @@ def run(
     counts = _listed(nodes)
     has_machines = bool(spaces.machines(spaces.load(space)))
     keep_log = has_machines and not service and model in (None, tasks.MODEL)
-    given = expand(traces, keep_log=keep_log)
+    given = expand(traces, keep_log=keep_log, progress=progress)
     if model is None and keep_log and stages is None and _is_application(given):
         model = tasks.MODEL
     if model == tasks.MODEL and len(given) > 1:

@@ -73,7 +73,7 @@ pub(crate) fn replay_all<'a>(
     let pairs: Vec<_> = (0..devices.len())
         .flat_map(|storage| (0..streams.len()).map(move |stream| (storage, stream)))
         .collect();
-    progress.total.store(pairs.len() as u64, Ordering::Relaxed);
+    progress.begin(pairs.len() as u64);
     let found = pairs
         .par_iter()
         .map(|&(storage, stream)| {

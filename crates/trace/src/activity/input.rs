@@ -3,10 +3,12 @@
 use super::error::ActivityError;
 use crate::foreign::{ForeignText, foreign_text};
 use crate::formats::{FilePosition, FormatError, open_input};
+use gordon_units::Progress;
 use serde::de::DeserializeOwned;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes from which a format is detected.
 pub(super) const HEAD: usize = 1 << 12;
@@ -19,18 +21,26 @@ pub(super) const SADC: [u8; 2] = [0x96, 0xd5];
 /// The error of a reader that was stopped.
 const STOPPED: &str = "stopped";
 
-/// Decompressed bytes of a file, until `stop` is set.
-pub(super) struct StoppableReader<'a> {
+/// Decompressed bytes of a file. Reading reports progress, and ends early if it is requested to stop.
+pub(super) struct WatchedReader<'a> {
     from: Box<dyn Read + Send>,
-    stop: &'a AtomicBool,
+    progress: &'a Progress,
+    /// Bytes of this file, before decompression, that are read.
+    read: Arc<AtomicU64>,
+    /// Those that are in `progress`.
+    reported: u64,
 }
 
-impl Read for StoppableReader<'_> {
+impl Read for WatchedReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.progress.stopped() {
             return Err(io::Error::other(STOPPED));
         }
-        self.from.read(into)
+        let len = self.from.read(into)?;
+        let read = self.read.load(Ordering::Relaxed);
+        self.progress.step(read - self.reported);
+        self.reported = read;
+        Ok(len)
     }
 }
 
@@ -38,8 +48,8 @@ impl Read for StoppableReader<'_> {
 /// its bytes.
 pub(super) fn open<'a>(
     path: &Path,
-    stop: &'a AtomicBool,
-) -> Result<(u8, BufReader<StoppableReader<'a>>), ActivityError> {
+    progress: &'a Progress,
+) -> Result<(u8, BufReader<WatchedReader<'a>>), ActivityError> {
     let mut input = open_input(path)?;
     let failed = |source| read_error(path, 0, source);
     input.want(HEAD).map_err(failed)?;
@@ -49,8 +59,10 @@ pub(super) fn open<'a>(
         let why = "it is empty".to_owned();
         return Err(ActivityError::Content { path: path.to_owned(), why, hint: "another file" });
     };
+    let read = input.bytes_read();
     let from = Box::new(input.into_reader());
-    Ok((first, BufReader::with_capacity(1 << 16, StoppableReader { from, stop })))
+    let reader = WatchedReader { from, progress, read, reported: 0 };
+    Ok((first, BufReader::with_capacity(1 << 16, reader)))
 }
 
 /// The error of a read after `line` lines.

@@ -32,9 +32,9 @@ pub use left_out::LeftOut;
 pub use write::{ActivityReport, HostReport, PendingActivity};
 
 use crate::error::TraceError;
-use gordon_units::Hertz;
+use crate::formats::sizes;
+use gordon_units::{Hertz, Progress};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 /// Options of a conversion.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,8 +82,8 @@ fn files_of(
 }
 
 /// Reads `inputs`, files or folders of files, as one and checks them, to be
-/// [published](PendingActivity::publish) as `output`, which must not exist. Setting `stop` ends the
-/// reading early.
+/// [published](PendingActivity::publish) as `output`, which must not exist. `progress` counts
+/// bytes of the files, before decompression, and can stop the reading.
 ///
 /// # Errors
 /// When an input cannot be read, or holds nothing that a trace can be made of.
@@ -92,7 +92,7 @@ pub fn convert(
     output: &Path,
     format: ActivityFormat,
     options: &ActivityOptions,
-    stop: &AtomicBool,
+    progress: &Progress,
 ) -> Result<PendingActivity, ActivityError> {
     if output.symlink_metadata().is_ok() {
         return Err(TraceError::Exists(output.to_owned()).into());
@@ -112,14 +112,15 @@ pub fn convert(
     let mut recorded = host::Recorded::default();
     let files = files_of(inputs, format, &mut recorded.skipped.notes)?;
     let inputs = &files[..];
+    progress.begin(sizes(inputs));
     let mut event_log = None;
     for path in inputs {
         match format {
-            ActivityFormat::Sysstat => sysstat::read(path, options, stop, &mut recorded)?,
-            ActivityFormat::Prometheus => prometheus::read(path, stop, &mut recorded)?,
-            ActivityFormat::Rezolus => rezolus::read(path, stop, &mut recorded)?,
+            ActivityFormat::Sysstat => sysstat::read(path, options, progress, &mut recorded)?,
+            ActivityFormat::Prometheus => prometheus::read(path, progress, &mut recorded)?,
+            ActivityFormat::Rezolus => rezolus::read(path, progress, &mut recorded)?,
             ActivityFormat::SparkEventlog => {
-                event_log = Some(spark::read(path, options, stop, &mut recorded)?);
+                event_log = Some(spark::read(path, options, progress, &mut recorded)?);
             }
         }
     }

@@ -17,14 +17,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field};
-use gordon_units::Ns;
+use gordon_units::{Ns, Progress};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to make an input.
 pub(super) const HINT: &str = "rezolus record http://HOST:4241 FILE.parquet";
@@ -83,11 +82,11 @@ pub(super) fn has_counters(path: &Path) -> bool {
 /// Adds the series of the file at `path`.
 pub(super) fn read(
     path: &Path,
-    stop: &AtomicBool,
+    progress: &Progress,
     recorded: &mut Recorded,
 ) -> Result<(), ActivityError> {
     // The Parquet reader may panic on damaged files.
-    catch_unwind(AssertUnwindSafe(|| read_file(path, stop, recorded)))
+    catch_unwind(AssertUnwindSafe(|| read_file(path, progress, recorded)))
         .unwrap_or_else(|_| Err(content(path, "it is damaged".to_owned())))
 }
 
@@ -95,7 +94,7 @@ fn content(path: &Path, why: String) -> ActivityError {
     ActivityError::Content { path: path.to_owned(), why, hint: HINT }
 }
 
-fn read_file(path: &Path, stop: &AtomicBool, recorded: &mut Recorded) -> Result<(), ActivityError> {
+fn read_file(path: &Path, progress: &Progress, recorded: &mut Recorded) -> Result<(), ActivityError> {
     let file =
         File::open(path).map_err(|source| FormatError::Open { path: path.to_owned(), source })?;
     let damaged = |why: String| {
@@ -124,7 +123,7 @@ fn read_file(path: &Path, stop: &AtomicBool, recorded: &mut Recorded) -> Result<
     let batches = builder.with_projection(mask).build().map_err(|e| damaged(e.to_string()))?;
     let mut cores: BTreeMap<(String, String), CoreTime> = BTreeMap::new();
     for batch in batches {
-        if stop.load(Ordering::Relaxed) {
+        if progress.stopped() {
             return Err(FormatError::Stopped.into());
         }
         let batch = batch.map_err(|e| damaged(e.to_string()))?;

@@ -10,10 +10,9 @@ use super::error::ActivityError;
 use super::host::{CpuShares, DiskUse, HostActivity, HostSample, MemoryUse, NetworkUse, Recorded};
 use crate::manifest::{IMPOSSIBLE_CPU, Unavailable};
 use crate::spark::{EventLog, SenderShare, Senders, TaskFigures};
-use gordon_units::Ns;
+use gordon_units::{Ns, Progress};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// How to make an input.
 pub(super) const HINT: &str = "spark.eventLog.enabled=true, and a log of an application that ran";
@@ -41,10 +40,10 @@ struct LevelledCpu {
 pub(super) fn read(
     path: &Path,
     options: &ActivityOptions,
-    stop: &AtomicBool,
+    progress: &Progress,
     recorded: &mut Recorded,
 ) -> Result<EventLog, ActivityError> {
-    let log = EventLog::read(path, options.skip_bad, stop)?;
+    let log = EventLog::read(path, options.skip_bad, progress)?;
     recorded.skipped.lines += log.skipped;
     recorded.skipped.notes.clone_from(&log.warnings);
     log.check(path)?;

@@ -15,7 +15,9 @@ use lzma_rust2::XzReader;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::io::{self, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of bytes from which a format is detected.
 pub(super) const HEAD: usize = 1 << 16;
@@ -34,9 +36,25 @@ const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const BZIP2: &[u8] = b"BZh";
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
+/// A file whose bytes read so far can be seen while it is read.
+struct CountedFile {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for CountedFile {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let len = self.file.read(into)?;
+        self.read.fetch_add(len as u64, Ordering::Relaxed);
+        Ok(len)
+    }
+}
+
 /// A window over the decompressed bytes that only moves forward.
 pub(crate) struct Input {
     from: Box<dyn Read + Send>,
+    /// Bytes read from the file, before decompression.
+    read: Arc<AtomicU64>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -51,7 +69,14 @@ impl Input {
         if path.as_os_str() == "-" {
             return Self::new(Box::new(io::stdin()));
         }
-        Self::new(Box::new(File::open(path)?))
+        let read = Arc::new(AtomicU64::new(0));
+        let file = CountedFile { file: File::open(path)?, read: read.clone() };
+        Ok(Self { read, ..Self::new(Box::new(file))? })
+    }
+
+    /// The number of bytes read from the file so far, before decompression; 0 for standard input.
+    pub fn bytes_read(&self) -> Arc<AtomicU64> {
+        self.read.clone()
     }
 
     /// Decompresses `raw` if it starts with the magic number of a supported compression.
@@ -78,7 +103,8 @@ impl Input {
             Box::new(raw)
         };
         let buffer = vec![0; BUFFER];
-        let mut input = Self { from, buffer, start: 0, end: 0, passed: 0, finished: false };
+        let read = Arc::default();
+        let mut input = Self { from, read, buffer, start: 0, end: 0, passed: 0, finished: false };
         // A byte order mark at the start is not part of the text.
         input.want(BYTE_ORDER_MARK.len())?;
         if input.bytes().starts_with(BYTE_ORDER_MARK) {
@@ -150,6 +176,11 @@ impl Input {
         while self.end - self.start < len && self.more()? {}
         Ok(())
     }
+}
+
+/// The bytes of files together. Those of pipes and of files that cannot be read count as 0.
+pub(crate) fn sizes(files: &[PathBuf]) -> u64 {
+    files.iter().filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
 }
 
 /// Opens a trace file; `-` is standard input.

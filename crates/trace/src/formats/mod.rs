@@ -43,7 +43,7 @@ pub use delimited::{ColumnMap, DelimitedFormat, DescribedFormat, OpWords, Separa
 pub use entry_error::{EntryError, FilePosition};
 pub use error::{FormatCandidate, FormatError};
 pub use format::Format;
-pub(crate) use input::open_input;
+pub(crate) use input::{open_input, sizes};
 pub use input_note::{FormatChoice, InputNote};
 pub use objects::ObjectReader;
 pub use options::{ReadOptions, RequestEvent, columns};

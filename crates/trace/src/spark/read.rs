@@ -12,13 +12,13 @@ use super::model::{
     CachedRdd, Executor, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
 };
 use super::stage_name::{QueryPlan, StageOperators};
-use crate::formats::{FormatError, open_input};
-use gordon_units::{Bytes, Ns};
+use crate::formats::{FormatError, open_input, sizes};
+use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, ErrorKind, Read as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// The longest line; the plan of a query may have some megabytes.
 const LONGEST: u64 = 1 << 28;
@@ -34,21 +34,22 @@ const HINT: &str = "a file or an eventlog_v2_APP folder of spark.eventLog.dir";
 
 impl EventLog {
     /// Reads the log at `path`: a file, the folder of a rolled log, or a folder that holds one of
-    /// either. With `skip_bad`, malformed lines are counted and left out. Setting `stop` ends the
-    /// reading early.
+    /// either. With `skip_bad`, malformed lines are counted and left out. `progress` counts bytes of
+    /// the files, before decompression, and can stop the reading.
     ///
     /// A last line or compressed block that is cut short, as a killed application leaves it, is a
     /// warning.
     ///
     /// # Errors
     /// When the log cannot be read, is malformed, or is not an event log.
-    pub fn read(path: &Path, skip_bad: bool, stop: &AtomicBool) -> Result<Self, EventLogError> {
+    pub fn read(path: &Path, skip_bad: bool, progress: &Progress) -> Result<Self, EventLogError> {
         let found = LogFiles::of(path)?;
         let mut reader = Reader::default();
         reader.log.warnings = found.warnings;
         reader.log.reads_host_local_disk = true;
+        progress.begin(sizes(&found.files));
         for file in &found.files {
-            reader.file(file, skip_bad, stop)?;
+            reader.file(file, skip_bad, progress)?;
         }
         if reader.log.events == 0 {
             let why = "it is empty".to_owned();
@@ -92,7 +93,7 @@ impl Reader {
         &mut self,
         path: &Path,
         skip_bad: bool,
-        stop: &AtomicBool,
+        progress: &Progress,
     ) -> Result<(), EventLogError> {
         let mut number = 0;
         let failed = |line, source| EventLogError::Read { path: path.to_owned(), line, source };
@@ -116,12 +117,15 @@ impl Reader {
         if let Some((codec, hint)) = codec(input.bytes()) {
             return Err(EventLogError::Compression { path: path.to_owned(), codec, hint });
         }
+        let (bytes, mut reported) = (input.bytes_read(), 0);
         let mut lines = BufReader::with_capacity(1 << 16, input.into_reader());
         let mut line = Vec::new();
         loop {
-            if stop.load(Ordering::Relaxed) {
+            if progress.stopped() {
                 return Err(EventLogError::Stopped);
             }
+            let read = bytes.load(Ordering::Relaxed);
+            progress.step(read - std::mem::replace(&mut reported, read));
             line.clear();
             let got = lines.by_ref().take(LONGEST).read_until(b'\n', &mut line);
             match got {

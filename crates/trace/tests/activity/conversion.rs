@@ -6,7 +6,7 @@ use gordon_trace::activity::{
 use gordon_trace::{ColumnKind, Sample, Trace};
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use gordon_units::Progress;
 use tempfile::TempDir;
 
 pub struct Conversion {
@@ -23,7 +23,7 @@ impl Conversion {
             fs::write(path, text).unwrap();
         }
         let output = folder.path().join("out");
-        let pending = convert(&paths, &output, format, &options, &AtomicBool::new(false));
+        let pending = convert(&paths, &output, format, &options, &Progress::default());
         let result = pending.and_then(gordon_trace::activity::PendingActivity::publish);
         Self { folder, result }
     }

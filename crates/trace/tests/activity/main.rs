@@ -17,7 +17,7 @@ use prometheus::{answer, cores};
 use sadf::{DATABASE, two_samples};
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use gordon_units::Progress;
 
 #[test]
 fn an_existing_output_is_never_replaced() {
@@ -25,7 +25,7 @@ fn an_existing_output_is_never_replaced() {
     let input = folder.path().join("input");
     fs::write(&input, two_samples()).unwrap();
     let options = ActivityOptions::default();
-    let stop = AtomicBool::new(false);
+    let stop = Progress::default();
     let again = convert(
         std::slice::from_ref(&input),
         folder.path(),
@@ -35,7 +35,7 @@ fn an_existing_output_is_never_replaced() {
     );
     assert!(matches!(again, Err(ActivityError::Trace(TraceError::Exists(_)))));
     // Stopped: nothing was written.
-    let stop = AtomicBool::new(true);
+    let stop = Progress { stop: true.into(), ..Progress::default() };
     let output = folder.path().join("out");
     let stopped = convert(&[input], &output, ActivityFormat::Sysstat, &options, &stop);
     assert!(matches!(stopped, Err(ActivityError::Format(FormatError::Stopped))));
@@ -85,7 +85,7 @@ fn the_records_in_a_folder_are_one_trace() {
     fs::write(days.join("notes.txt"), "a note\n").unwrap();
     fs::write(days.join("up.json"), answer(&cores())).unwrap();
     assert_eq!(detect(&days), Some(ActivityFormat::Sysstat));
-    let stop = AtomicBool::new(false);
+    let stop = Progress::default();
     let options = ActivityOptions::default();
     let output = folder.path().join("out");
     let inputs = [days];

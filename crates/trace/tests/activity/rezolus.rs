@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use gordon_units::Progress;
 
 /// Name, labels and values of a column.
 type CounterColumn<'a> = (&'a str, &'a [(&'a str, &'a str)], [u64; 3]);
@@ -65,7 +65,7 @@ fn recordings_of_rezolus_become_a_trace() {
     assert_eq!(detect(&input), Some(ActivityFormat::Rezolus));
     let output = folder.path().join("out");
     let options = ActivityOptions::default();
-    let stop = AtomicBool::new(false);
+    let stop = Progress::default();
     let inputs = [input.clone()];
     let pending = convert(&inputs, &output, ActivityFormat::Rezolus, &options, &stop).unwrap();
     let report = pending.publish().unwrap();
@@ -96,7 +96,7 @@ fn sent(more: &[CounterColumn<'_>], compression: Compression) -> (u64, Vec<Strin
     let options = ActivityOptions::default();
     let format = ActivityFormat::Rezolus;
     let output = folder.path().join("out");
-    let pending = convert(&[input], &output, format, &options, &AtomicBool::new(false)).unwrap();
+    let pending = convert(&[input], &output, format, &options, &Progress::default()).unwrap();
     let report = pending.publish().unwrap();
     (report.hosts[0].tx_bytes, report.warnings)
 }

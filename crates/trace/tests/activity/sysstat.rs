@@ -10,7 +10,7 @@ use gordon_trace::{ColumnKind, Sample, Trace, TraceError};
 use gordon_units::{Bytes, Hertz, Ns};
 use std::fmt::Write as _;
 use std::fs;
-use std::sync::atomic::AtomicBool;
+use gordon_units::Progress;
 
 #[test]
 fn json_of_sadf_becomes_a_trace() {
@@ -358,7 +358,7 @@ fn binary_files_and_horizontal_text_are_refused_with_what_to_do() {
     fs::write(&path, [0x96, 0xd5, 0x75, 0x21]).unwrap();
     let output = folder.path().join("out");
     let options = ActivityOptions::default();
-    let stop = AtomicBool::new(false);
+    let stop = Progress::default();
     let refused = convert(&[path], &output, ActivityFormat::Sysstat, &options, &stop);
     assert!(matches!(refused, Err(ActivityError::Content { .. })));
     // iostat -o JSON, without its times.

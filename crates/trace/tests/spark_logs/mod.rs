@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
 use gordon_trace::spark::EventLog;
+use gordon_units::Progress;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub fn log_of_a_query() -> PathBuf {
 }
 
 pub fn read(path: &Path) -> EventLog {
-    EventLog::read(path, false, &false.into()).unwrap()
+    EventLog::read(path, false, &Progress::default()).unwrap()
 }
 
 /// The lines of a log of plain or zstd files.

@@ -166,7 +166,7 @@ impl Survey for TasksSurvey {
 
     fn candidates(&self, progress: &Progress) -> Result<TasksSpace<'_>, ClusterError> {
         check_survey(self)?;
-        let log = EventLog::read(&self.event_log, false, &progress.stop)?;
+        let log = EventLog::read(&self.event_log, false, progress)?;
         log.check(&self.event_log)?;
         let window = self
             .window

@@ -13,11 +13,10 @@ use super::error::ActivityError;
 use super::host::Recorded;
 use super::input::{documents, open};
 pub(super) use counters::hosts;
-use gordon_units::Ns;
+use gordon_units::{Ns, Progress};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// How to make an input that has all that a trace can hold.
 pub(super) const HINT: &str = "curl -G SERVER/api/v1/query_range with start, end, step and \
@@ -80,10 +79,10 @@ struct Series {
 /// Adds the series of the file at `path`.
 pub(super) fn read(
     path: &Path,
-    stop: &AtomicBool,
+    progress: &Progress,
     recorded: &mut Recorded,
 ) -> Result<(), ActivityError> {
-    let (_, input) = open(path, stop)?;
+    let (_, input) = open(path, progress)?;
     let wrong = |why: String| ActivityError::Content { path: path.to_owned(), why, hint: HINT };
     documents(
         path,

@@ -11,8 +11,8 @@ use super::error::ActivityError;
 use super::host::Recorded;
 use super::input::{SADC, foreign_file, open};
 use crate::foreign::ForeignText;
+use gordon_units::Progress;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// How to make an input that has all that a trace can hold.
 pub(super) const HINT: &str = "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV";
@@ -29,10 +29,10 @@ pub(super) fn is_time(text: &str) -> bool {
 pub(super) fn read(
     path: &Path,
     options: &ActivityOptions,
-    stop: &AtomicBool,
+    progress: &Progress,
     recorded: &mut Recorded,
 ) -> Result<(), ActivityError> {
-    let (first, input) = open(path, stop)?;
+    let (first, input) = open(path, progress)?;
     // The low byte, or the high byte on machines with the other byte order.
     if SADC.contains(&first) {
         let why = "it is a binary file of sadc".to_owned();
