@@ -12,7 +12,7 @@ import pytest
 import paper_jobs
 import sadf
 from gordon import bundled, reproduce, survey
-from gordon.reproduce import designs, disk_use, flash_array
+from gordon.reproduce import designs, disk_use, flash_array, flashcache
 from gordon.reproduce.disk_use import DiskUse
 from gordon.reproduce.flash_array import Load, Variant
 from gordon.reproduce.row import MEAN, Row
@@ -423,3 +423,67 @@ def test_the_mean_of_the_gains_is_that_of_the_jobs(bundled_surveys: dict[str, An
 @pytest.fixture(scope="module")
 def bundled_surveys() -> dict[str, Any]:
     return designs.run(reproduce.jobs(bundled.FOLDER))
+
+
+@pytest.fixture(scope="module")
+def replayed() -> flashcache.Measured:
+    return flashcache.measure(flashcache.QUICK)
+
+
+def test_each_paper_is_compared_in_one_form(
+    run: Run,
+    tmp_path: Path,
+    replayed: flashcache.Measured,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def measure(requests: int, _: object) -> flashcache.Measured:
+        asked.append(requests)
+        return replayed
+
+    monkeypatch.setattr(flashcache, "measure", measure)
+    for paper in ("flashcache", "joulesort"):
+        out = tmp_path / f"{paper}.json"
+        ran = run("reproduce", paper, "--quick", "--json", str(out))
+        assert ran.status == 0, ran.err
+        found = json.loads(out.read_text())
+        items = found["items"]
+        assert {"id", "paper", "ours", "ratio", "source", "agrees", "reason"} <= set(items[0])
+        assert len({item["id"] for item in items}) == len(items)
+        assert {item["agrees"] for item in items} == {True, False}
+        assert all(item["reason"].endswith(".") for item in items if not item["agrees"])
+    assert asked == [flashcache.QUICK]
+
+
+def test_the_statements_of_flashcache_follow_from_replays(replayed: flashcache.Measured) -> None:
+    of = {row.what: row for row in flashcache.rows(replayed)}
+    area = of["die area less than that of 1 GiB of DRAM"]
+    # Table 1: 0.7 Gbit a cm2 of DRAM and 1.42 of NAND.
+    dram, flash = 8 / 0.7, 8 / 1.42
+    assert area.ours == pytest.approx(1 - (dram / 8 + flash) / dram, abs=0.005)
+    assert area.agrees
+    lives = [of[f"life of 1 GiB at {rated} erases"].ours for rated in ("1,000,000", "100,000")]
+    assert lives[0] == pytest.approx(10 * lives[1])
+    assert (of["flash accesses a second"].low, of["flash accesses a second"].high) == (None, 2000.0)
+
+
+def test_a_load_that_does_not_fill_the_flash_is_refused() -> None:
+    with raises("short-load"):
+        flashcache.measure(1000)
+
+
+def test_quick_takes_the_first_run_of_each_job(
+    runs: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    taken = []
+    monkeypatch.setattr(disk_use, "of", lambda job, of_job: taken.append(len(of_job)))
+    monkeypatch.setattr(disk_use, "rows", lambda _: [])
+    monkeypatch.setattr(flash_array, "simulate", lambda runs, _: runs)
+    monkeypatch.setattr(flash_array, "rows", lambda _: [])
+    monkeypatch.setattr(designs, "run", lambda runs: runs)
+    monkeypatch.setattr(designs, "rows", lambda _: [])
+    assert reproduce.rows(runs) == reproduce.rows(runs, first_only=True) == []
+    every, first = taken[: len(taken) // 2], taken[len(taken) // 2 :]
+    assert max(every) > 1
+    assert set(first) == {1}

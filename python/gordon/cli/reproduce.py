@@ -12,6 +12,7 @@ class Reproduce(Placed):
     """A command for each study."""
 
     places: ClassVar[Mapping[str, str]] = {
+        "flashcache": "gordon.cli.reproduce_flashcache:flashcache",
         "gordon": "gordon.cli.reproduce_gordon:gordon",
         "joulesort": "gordon.cli.reproduce_joulesort:joulesort",
         "rewrite": "gordon.cli.reproduce_rewrite:rewrite",

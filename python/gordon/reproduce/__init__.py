@@ -10,7 +10,7 @@ has all figures from the bundled traces. `gordon.reproduce.joulesort` is about t
 package. A failure raises `gordon.GordonError`, whose args are (message, hint).
 """
 
-from gordon.reproduce.row import MEAN, Row
+from gordon.reproduce.row import MEAN, Row, as_result
 from gordon.reproduce.suite import Agreement, agreement, jobs, rows
 
-__all__ = ["MEAN", "Agreement", "Row", "agreement", "jobs", "rows"]
+__all__ = ["MEAN", "Agreement", "Row", "agreement", "as_result", "jobs", "rows"]

@@ -1,7 +1,10 @@
-"""A figure of the paper next to ours."""
+"""A figure of a paper next to ours."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from gordon import _core
 
 #: The job of a row that is about the mean of all jobs, in which each weighs the same.
 MEAN = "mean"
@@ -28,6 +31,7 @@ class Row:
     reason: str = ""
     is_scaled: bool = False
     """Whether the figure grows with the size of the input, which differs."""
+    paper: str = PAPER
 
     @property
     def id(self) -> str:
@@ -37,7 +41,7 @@ class Row:
     @property
     def source(self) -> str:
         """Where the paper has its figure."""
-        return f"{PAPER}, {self.table}"
+        return f"{self.paper}, {self.table}"
 
     @property
     def nearest(self) -> float | None:
@@ -76,3 +80,14 @@ class Row:
             "agrees": self.agrees,
             "reason": self.reason,
         }
+
+
+def as_result(rows: Iterable[Row]) -> dict[str, Any]:
+    """Comparisons as JSON has them: `items` are those with a figure of the paper to agree with, the
+    others are `not_compared`."""
+    made = [{"id": row.id, **row.as_dict(), "source": row.source} for row in rows]
+    return {
+        "version": _core.version(),
+        "items": [item for item in made if item["agrees"] is not None],
+        "not_compared": [item for item in made if item["agrees"] is None],
+    }

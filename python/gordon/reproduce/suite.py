@@ -32,11 +32,18 @@ def jobs(folder: GivenPath = bundled.FOLDER) -> dict[str, list[Path]]:
     return found
 
 
-def rows(folder: GivenPath = bundled.FOLDER, *, progress: Progress | None = None) -> list[Row]:
+def rows(
+    folder: GivenPath = bundled.FOLDER,
+    *,
+    first_only: bool = False,
+    progress: Progress | None = None,
+) -> list[Row]:
     """All comparisons: Table 2, Figure 5 and section 4.2.2, Table 6, Figures 6 to 8, and the
-    claims. `progress` is called with the replays of flash arrays (done, total). Raises
-    GordonError."""
+    claims; with `first_only`, of the first run of each job. `progress` is called with the replays
+    of flash arrays (done, total). Raises GordonError."""
     runs = jobs(folder)
+    if first_only:
+        runs = {job: of_job[:1] for job, of_job in runs.items()}
     found = disk_use.rows([disk_use.of(job, runs[job]) for job in runs])
     found += flash_array.rows(flash_array.simulate(runs, progress))
     found += designs.rows(designs.run(runs))

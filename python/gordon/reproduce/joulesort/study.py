@@ -1,16 +1,21 @@
 """The systems of the JouleSort paper: modelled, measured, and what the paper claims about them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gordon import tables
 from gordon.options import several
 from gordon.reproduce.joulesort import claims
+from gordon.reproduce.row import Row, as_result
 from gordon.sort.systems import data, extrapolate, plateaus
 from gordon.sort.systems.model import Parts
 from gordon.sort.systems.schema import Systems
 
 Json = dict[str, Any]
+
+PAPER = "Davis and Rivoire, JouleSort on SSDs"
+_FITTED = "The power of the board is fitted to this row alone"
+_ESTIMATED = "The paper estimates these systems from measured ones; nobody built them"
 
 
 def report(set_values: Sequence[str] = ()) -> Json:
@@ -28,4 +33,31 @@ def report(set_values: Sequence[str] = ()) -> Json:
     points = claims.points(parts, found["systems"])
     found["plateaus"] = plateaus.of(points) | {"points": points}
     found["claims"] = claims.compare(parts, found | {"systems": at_size["systems"]}, size)
+    found |= as_result(_items(found))
     return found
+
+
+def _items(found: Json) -> Iterator[Row]:
+    """The measured rows of table 2 next to the model, and the paper's statements."""
+    units = {"time_s": ("time", "s"), "power_w": ("power", "W"), "records_per_j": ("records/J", "")}
+    for one in found["systems"]:
+        if one["modelled"] is None or one["measured"] is None:
+            continue
+        limits = "; ".join(f"{p['name']}: {p['limit']}" for p in one["modelled"]["phases"])
+        for key, (what, unit) in units.items():
+            printed, error = one["measured"][key], one["error"]
+            is_fitted = key == "power_w" and error["power_fitted_to_it"]
+            reason = _FITTED if is_fitted else limits
+            ours = printed * (1 + error[key])
+            yield _row("table 2", one["name"], what, ours, printed, unit, reason)
+    for name in ("ideal", "balanced"):
+        claim = found["claims"][name]
+        ours, printed = claim["records_per_j"], claim["paper_records_per_j"]
+        if ours is not None:
+            yield _row("section 4.2.2", name, "records/J", ours, printed, "", _ESTIMATED)
+
+
+def _row(
+    table: str, system: str, what: str, ours: float, paper: float, unit: str, reason: str
+) -> Row:
+    return Row(table, system, what, ours, paper, paper, unit, f"{reason}.", paper=PAPER)

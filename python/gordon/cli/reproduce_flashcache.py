@@ -1,0 +1,30 @@
+"""`gordon reproduce flashcache`."""
+
+import click
+
+from gordon.cli import options
+from gordon.options import command
+from gordon.options.papers import Compared
+
+
+@click.command()
+@command.of(Compared)
+@options.json_out
+def flashcache(quick: bool, json_path: str | None) -> None:
+    """Compare the statements of the FlashCache paper with its model, replayed.
+
+    The load of SURGE is generated, replayed on the paper's design, and served by the model of a web
+    server: bandwidth, memory power, dies and wear. All values are modelled. JSON has the reason of
+    each difference.
+    """
+    from gordon.cli import output
+    from gordon.cli.progress import Progress
+    from gordon.cli.reproduce_flashcache_view import show
+    from gordon.reproduce import as_result, flashcache
+
+    output.check(json_path)
+    requests = flashcache.QUICK if quick else flashcache.REQUESTS
+    with Progress("replaying") as progress:
+        rows = flashcache.rows(flashcache.measure(requests, progress.tick))
+    result = as_result(rows) | {"requests": requests}
+    output.finish(lambda console: show(console, rows, requests), [(json_path, result)])
