@@ -190,7 +190,11 @@ def test_the_commands_own_options_are_left_to_it(run: Run, monkeypatch: pytest.M
         (["parts", "show", "atum"], 1, "try: `atom`"),
         (["spaces", "show", "x"], 1, "no space `x`"),
         (["schema", "house"], 2, "house"),
+        (["schema", "spac"], 2, "Did you mean space?"),
         (["no-such"], 2, "No such command"),
+        (["servey"], 2, "Did you mean 'survey'?"),
+        (["parts", "shw"], 2, "Did you mean 'show'?"),
+        (["flash", "bench", "--pattern", "random-wite"], 2, "Did you mean random-write?"),
     ],
 )
 def test_bad_input_is_one_clear_error(
@@ -587,3 +591,15 @@ def test_a_signal_while_an_error_is_printed_leaves_no_traceback() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (-signal.SIGTERM, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["help"], ["--help"]),
+        (["help", "parts", "show"], ["parts", "show", "--help"]),
+        (["version"], ["--version"]),
+    ],
+)
+def test_help_and_version_are_words_too(run: Run, words: list[str], options: list[str]) -> None:
+    assert run(*words).out == run(*options).out != ""

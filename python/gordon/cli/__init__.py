@@ -23,47 +23,69 @@ from gordon.errors import GordonError
 # At its end Python looks for garbage in all that was imported, in vain: a tenth of a short command.
 atexit.register(gc.freeze)
 
-# Command: where it is, and what it does.
-COMMANDS = {
-    "trace": ("gordon.cli.trace:trace", "Trace a command while it runs, or show a trace."),
-    "survey": ("gordon.cli.survey:survey", "Predict a traced job on every machine of a space."),
-    "explain": (
-        "gordon.cli.explain:explain",
-        "Show where the time, energy and money of a surveyed design go.",
-    ),
-    "flash": ("gordon.cli.flash:flash", "Simulate a flash device: replay, bench, wa, compare."),
-    "disk": ("gordon.cli.disk:disk", "Simulate a hard disk: replay, bench, compare, fit."),
-    "cache": ("gordon.cli.cache:cache", "Replay a trace through a cache: policies, miss ratios."),
-    "storage": (
-        "gordon.cli.storage:storage",
-        "Measure the bandwidth of storage, real or simulated.",
-    ),
-    "sort": ("gordon.cli.sort:sort", "Sort files larger than memory; generate and check records."),
-    "workload": (
-        "gordon.cli.workload:workload",
-        "Run the jobs of Table 2 on Spark, traced on every node: list, data, run.",
-    ),
-    "block": ("gordon.cli.block:block", "Serve simulated flash, or a file as a disk, over NBD."),
-    "sweep": (
-        "gordon.cli.sweep:sweep",
-        "Run flash, disk or cache over many configurations.",
-    ),
-    "meter": ("gordon.cli.meter:meter", "Measure energy: list, watch, record."),
-    "joulesort": (
-        "gordon.cli.joulesort:joulesort",
-        "Measure records sorted per joule by the rules of JouleSort.",
-    ),
-    "reproduce": (
-        "gordon.cli.reproduce:reproduce",
-        "Compare results with those of the papers: gordon, joulesort, rewrite.",
-    ),
-    "cost": ("gordon.cli.cost:cost", "Compute what a job, or a petabyte of storage, costs in all."),
-    "rack": ("gordon.cli.rack:rack", "Add up a node, an enclosure and a rack; check limits."),
-    "plan": ("gordon.cli.plan:plan", "Plan jobs on slices of an array, with deadlines."),
-    "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one part."),
-    "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one space."),
-    "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),
+# Groups of commands: where each command is, and what it does.
+GROUPS = {
+    "Which machine": {
+        "trace": ("gordon.cli.trace:trace", "Trace a command while it runs, or show a trace."),
+        "survey": ("gordon.cli.survey:survey", "Predict a traced job on every machine of a space."),
+        "explain": (
+            "gordon.cli.explain:explain",
+            "Show where the time, energy and money of a surveyed design go.",
+        ),
+        "cost": (
+            "gordon.cli.cost:cost",
+            "Compute what a job, or a petabyte of storage, costs in all.",
+        ),
+        "rack": ("gordon.cli.rack:rack", "Add up a node, an enclosure and a rack; check limits."),
+        "plan": ("gordon.cli.plan:plan", "Plan jobs on slices of an array, with deadlines."),
+        "workload": (
+            "gordon.cli.workload:workload",
+            "Run jobs on Spark, traced on every node: list, data, run.",
+        ),
+    },
+    "Devices and caches": {
+        "flash": ("gordon.cli.flash:flash", "Simulate a flash device: replay, bench, wa, compare."),
+        "disk": ("gordon.cli.disk:disk", "Simulate a hard disk: replay, bench, compare, fit."),
+        "cache": (
+            "gordon.cli.cache:cache",
+            "Replay a trace through a cache: policies, miss ratios.",
+        ),
+        "storage": (
+            "gordon.cli.storage:storage",
+            "Measure the bandwidth of storage, real or simulated.",
+        ),
+        "block": (
+            "gordon.cli.block:block",
+            "Serve simulated flash, or a file as a disk, over NBD.",
+        ),
+        "sweep": ("gordon.cli.sweep:sweep", "Run flash, disk or cache over many configurations."),
+    },
+    "Sorting and energy": {
+        "sort": (
+            "gordon.cli.sort:sort",
+            "Sort files larger than memory; generate and check records.",
+        ),
+        "meter": ("gordon.cli.meter:meter", "Measure energy: list, watch, record."),
+        "joulesort": (
+            "gordon.cli.joulesort:joulesort",
+            "Measure records sorted per joule by the rules of JouleSort.",
+        ),
+    },
+    "Tools": {
+        "doctor": (
+            "gordon.cli.doctor:doctor",
+            "Show what this machine can measure and run, and what to install.",
+        ),
+        "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one part."),
+        "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one space."),
+        "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),
+        "reproduce": (
+            "gordon.cli.reproduce:reproduce",
+            "Compare results with those of the papers: gordon, joulesort, rewrite.",
+        ),
+    },
 }
+COMMANDS = {name: found for group in GROUPS.values() for name, found in group.items()}
 
 
 #: Kinds of errors that are wrong usage, although they show only with the files that are named.
@@ -77,8 +99,29 @@ def _imported(place: str) -> click.Command:
     return command
 
 
-class Lazy(click.Group):
+class Suggesting(click.Group):
+    """A group that knows the names of its commands before they are imported."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            names = self.list_commands(ctx)
+            raise click.NoSuchCommand(error.command_name, possibilities=names, ctx=ctx) from None
+
+
+class Lazy(Suggesting):
     """A group whose commands are imported when they are called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        match args:
+            case ["help", *command]:
+                args = [*command, "--help"]
+            case ["version"]:
+                args = ["--version"]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -87,11 +130,15 @@ class Lazy(click.Group):
         return _imported(COMMANDS[cmd_name][0]) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help) for name, (_, help) in COMMANDS.items()])
+        longest = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                # Names have the same width in all groups.
+                rows = [(name.ljust(longest), help) for name, (_, help) in commands.items()]
+                formatter.write_dl(rows)
 
 
-class Placed(click.Group):
+class Placed(Suggesting):
     """A group with commands that are imported when they are called."""
 
     places: ClassVar[Mapping[str, str]] = {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("workload", type=click.Choice(["surge", "specweb99"]))
+@click.argument("workload", type=command.Choice(["surge", "specweb99"]))
 @command.of(WebLoad)
 @options.json_out
 def generate(workload: str, output: str, json_path: str | None, **given: Any) -> None:

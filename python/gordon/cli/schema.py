@@ -2,6 +2,8 @@
 
 import click
 
+from gordon.options.command import Choice
+
 KINDS = (
     "space",
     "cpu",
@@ -19,7 +21,7 @@ KINDS = (
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=Choice(KINDS))
 def schema(kind: str) -> None:
     """Print the JSON Schema of a kind of TOML file, for completion and checks in an editor."""
     if kind == "sweep":

@@ -25,7 +25,7 @@ workload.add_command(list_jobs)
 
 
 @workload.command()
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=command.Choice(KINDS))
 @command.of(Corpus)
 @options.json_out
 def data(

@@ -54,7 +54,7 @@ class _WithArguments(click.Command):
 
 
 @click.command(cls=_WithArguments)
-@click.argument("job", type=click.Choice([*JOBS, ALL]), required=False, metavar="[JOB]")
+@click.argument("job", type=command.Choice([*JOBS, ALL]), required=False, metavar="[JOB]")
 @command.of(Program, RunFolder, JobRuns, NodeShares, NodeDisks, JobInput, Sampling, ExistingCluster)
 @options.json_out
 def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path
@@ -80,7 +81,7 @@ def how(kind: kinds.Kind | None) -> dict[str, Any]:
         case kinds.Day(metavar):
             return {"metavar": metavar, "type": click.DateTime(["%Y-%m-%d"])}
         case kinds.Choice(names):
-            return {"type": click.Choice(names)}
+            return {"type": Choice(names)}
         case kinds.Words(metavar):
             return {"metavar": metavar, "type": _Words()}
         case kinds.Wholes(metavar, least):
@@ -90,6 +91,15 @@ def how(kind: kinds.Kind | None) -> dict[str, Any]:
             return {"metavar": metavar, "type": folder}
         case kinds.DeviceNumber(metavar):
             return {"metavar": metavar, "type": _Device()}
+
+
+class Choice(click.Choice[str]):
+    """One of several words. The error names the nearest one first."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        near = get_close_matches(str(value), self.choices, 1)
+        question = f" Did you mean {near[0]}?" if near else ""
+        return f"{value} is not one of {', '.join(self.choices)}.{question}"
 
 
 class _Number(click.types.FloatParamType):

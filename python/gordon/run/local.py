@@ -48,6 +48,16 @@ DRIVER_DISK = 1 << 30
 GRACE_S = 3.0
 
 
+def missing() -> list[str]:
+    """What this machine lacks for nodes with limits of their own."""
+    lacking = [f"there is no program {tool}" for tool in TOOLS if shutil.which(tool) is None]
+    if os.geteuid() != 0:
+        lacking.append("only root can create nodes with limits of their own")
+    elif not {"cpu", "memory"} <= set(hierarchies()):
+        lacking.append("this machine has no control groups for CPU time and memory")
+    return lacking
+
+
 @dataclass(frozen=True)
 class Sizes:
     """The share of each node."""
@@ -132,19 +142,19 @@ class LocalNodes:
         if os.geteuid() == 0:
             _remove_left()
         with self._undo:
-            missing = self._missing()
+            lacking = missing()
             check_space(self.folder.parent, self.sizes)
             self.cores, found = quotas.cores_of(self.sizes.count, self.sizes.cores)
             self.folder.mkdir()
             self._undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
-            self.is_isolated = not missing
+            self.is_isolated = not lacking
             if self.is_isolated:
                 self.warnings += found
                 self._create()
             else:
                 self.warnings.append(
                     "nodes are plain processes that share this machine, without limits of cores, "
-                    f"memory, network and disk: {'; '.join(missing)}"
+                    f"memory, network and disk: {'; '.join(lacking)}"
                 )
                 self.nodes = [self._plain(name) for name in self._names()]
                 self.driver = self._plain(DRIVER)
@@ -154,14 +164,6 @@ class LocalNodes:
 
     def __exit__(self, *_: object) -> None:
         self._undo.close()
-
-    def _missing(self) -> list[str]:
-        missing = [f"there is no program {tool}" for tool in TOOLS if shutil.which(tool) is None]
-        if os.geteuid() != 0:
-            missing.append("only root can create nodes with limits of their own")
-        elif not {"cpu", "memory"} <= set(hierarchies()):
-            missing.append("this machine has no control groups for CPU time and memory")
-        return missing
 
     def limits(self) -> dict[str, object]:
         """The limits of each node, for `run.json`; None without a limit."""

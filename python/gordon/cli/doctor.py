@@ -1,0 +1,22 @@
+"""`gordon doctor`."""
+
+import click
+
+from gordon.cli import options
+
+
+@click.command()
+@options.json_out
+def doctor(json_path: str | None) -> None:
+    """Show what this machine can measure and run, and what to install for more.
+
+    Nothing is changed. Each line is a check by the code that would do the work: a trace of a tenth
+    of a second, the meters, the engines.
+    """
+    from gordon.cli import output
+    from gordon.cli.doctor_view import show
+    from gordon.doctor import examine
+
+    output.check(json_path)
+    found = examine()
+    output.finish(lambda console: show(console, found), [(json_path, found)], is_quiet=True)
