@@ -1,9 +1,14 @@
 """Reads HTML pages, as they are written and, if there is a browser, as it draws them."""
 
+import base64
+import gzip
+import json
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +45,23 @@ needs_browser = pytest.mark.skipif(
 )
 
 
+#: A compressed part, and the element that it belongs to.
+PACKED = re.compile(r'<script type="text/plain" data-for="(\w+)">([^<]*)</script>')
+
+
+def parts(page: str) -> dict[str, str]:
+    """The compressed parts of a page, by the elements that they belong to."""
+    return {
+        name: gzip.decompress(base64.b64decode(code)).decode()
+        for name, code in PACKED.findall(page)
+    }
+
+
+def result_of(page: str) -> Any:
+    """The result in a page."""
+    return json.loads(parts(page)["result"])
+
+
 class Document(HTMLParser):
     """Start tags with their attributes, and the text of the rows of the designs table."""
 
@@ -47,6 +69,7 @@ class Document(HTMLParser):
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.feed(text)
+        self.feed(parts(text).get("rows", ""))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))

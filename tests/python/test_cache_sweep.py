@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from browser import result_of
 from gordon import cache
 from gordon.human import short
 
@@ -104,7 +105,7 @@ def test_a_sweep_is_a_table_and_a_report(made: str, tmp_path: Path, run: Run) ->
     assert f"<td>{lru['miss_ratio']:.4f}</td>" in html
     assert f"<td>{lru['byte_miss_ratio']:.4f}</td>" in html
     assert "SOSP 2023" in html
-    drawn = json.loads(html.split('id="result">')[1].split("</script>")[0])["figures"]
+    drawn = result_of(html)["figures"]
     assert set(drawn) == {"miss_ratio", "byte_miss_ratio"}
     assert [line["name"] for line in drawn["miss_ratio"]["data"]] == ["lru", "s3-fifo"]
     assert drawn["miss_ratio"]["data"][0]["y"][0] == lru["miss_ratio"]

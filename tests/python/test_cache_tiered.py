@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from browser import result_of
 from gordon import GordonError, cache
 from gordon.cache import tiered
 
@@ -221,7 +222,7 @@ def test_the_report_is_one_page(
     for level in report["levels"]:
         assert f"<td>{level['hits']:,}</td>" in html
     assert f"<td>{report['misses']:,}</td>" in html
-    drawn = json.loads(html.split('id="result">')[1].split("</script>")[0])["figures"]
+    drawn = result_of(html)["figures"]
     parts = [bar["y"] for bar in drawn["found"]["data"]]
     assert [sum(each) for each in zip(*parts, strict=True)] == pytest.approx([1, 1])
     programmed = report["written_bytes"] * report["device_write_amplification"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from browser import result_of
 from gordon import cache, disk
 from gordon.cache import flashcache, server
 
@@ -430,9 +431,9 @@ def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None
     )
     for title in (*titles, "Standard deviation of evictions over blocks", "Miss ratio of requests"):
         assert f"<h2>{title}" in html
-    data = html.partition('<script type="application/json" id="result">')[2].partition("<")[0]
-    assert json.loads(data)["points"] == result["points"]
-    figures = json.loads(data)["figures"]
+    data = result_of(html)
+    assert data["points"] == result["points"]
+    figures = data["figures"]
     assert figures["lifetime"]["data"][0]["x"] == ["8 MiB"]
     assert [line["name"] for line in figures["bandwidth-4"]["data"]] == [
         "no flash",

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from browser import result_of
 from gordon import joulesort
 from gordon.cli.joulesort_view import clock
 from gordon.energy.command import Command
@@ -378,12 +379,12 @@ def test_the_command_line(tmp_path: Path) -> None:
     html = (tmp_path / "r.html").read_text()
     assert "records per joule" in html
     assert "http" not in html.split("<script")[0].replace("http-equiv", "")
-    data = html.split('<script type="application/json" id="result">')[1].split("</script>")[0]
-    power = json.loads(data)["figures"]["power"]
+    data = result_of(html)
+    power = data["figures"]["power"]
     assert [line["name"] for line in power["data"]] == ["model, modelled"]
     assert len(power["layout"]["shapes"]) == 2
     assert all(shape["x0"] < shape["x1"] for shape in power["layout"]["shapes"])
-    assert json.loads(data)["result"] == report
+    assert data["result"] == report
     assert "are modelled" in ran.err
     assert (tmp_path / "log.csv").read_text().count("run 2") >= 3
 

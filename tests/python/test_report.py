@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browser import Document, drawn, loads, needs_browser
+from browser import Document, drawn, loads, needs_browser, result_of
 from surveyed import of_grid
 
 from conftest import raises
@@ -32,9 +32,7 @@ def test_it_is_one_file_with_the_results_numbers(page: Path, result: Any) -> Non
     for row, design in zip(rows, result["designs"], strict=True):
         assert float(row["data-energy"] or 0) == design["sync"]["energy_j"]
         assert float(row["data-time"] or 0) == design["sync"]["time_s"]
-    embedded = re.search(r'id="result">(.*?)</script>', text, re.DOTALL)
-    assert embedded
-    assert json.loads(embedded[1]) == result
+    assert result_of(text) == result
 
 
 def test_text_of_others_cannot_become_markup(result: Any) -> None:
@@ -85,9 +83,19 @@ def test_without_plotly_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     import gordon.report.page as report
 
     monkeypatch.setattr(report, "find_spec", lambda _: None)
+    monkeypatch.setattr(report, "PLOTLY", "none.js")
     with raises("no-plotly") as raised:
         report.plotly_js()
-    assert raised.value.args[1] == "pip install plotly"
+    assert raised.value.args[1].endswith("or pip install plotly")
+
+
+def test_without_its_part_a_page_has_all_of_plotly(monkeypatch: pytest.MonkeyPatch) -> None:
+    import gordon.report.page as report
+
+    part = report.plotly_js()
+    monkeypatch.setattr(report, "PLOTLY", "none.js")
+    assert "plotly.js v" in report.plotly_js()[:100]
+    assert len(report.plotly_js()) >= len(part)
 
 
 @needs_browser
@@ -154,9 +162,7 @@ def test_reports_on_runs_are_one_file_with_their_numbers(compared: Any, tmp_path
         text = (tmp_path / "runs.html").read_text(encoding="utf-8")
         assert loads(Document(text)) == []
         assert "default-src 'none'" in text
-        embedded = re.search(r'id="result">(.*?)</script>', text, re.DOTALL)
-        assert embedded
-        runs = json.loads(embedded[1])["runs"]
+        runs = result_of(text)["runs"]
         results = compared.results if shown is compared else [shown]
         assert [run["report"] for run in runs] == [result.report for result in results]
     shown.save(tmp_path / "runs.json")

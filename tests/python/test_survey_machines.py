@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sadf
-from browser import Document, drawn, loads, needs_browser
+from browser import Document, drawn, loads, needs_browser, result_of
 from cores import stretch
 from gordon.survey import space
 from spaces import BOTH, MACHINES, without
@@ -383,9 +383,7 @@ def test_the_report_is_one_file_with_the_verdict_and_all_machines(
         assert ("reference" in (row["class"] or "")) == design["is_reference"]
     assert "too little memory" in (rows[1]["data-names"] or "")
     assert page.count("less memory than the") == 2  # as a warning, and in the result
-    embedded = re.search(r'id="result">(.*?)</script>', page, re.DOTALL)
-    assert embedded
-    assert json.loads(embedded[1]) == result
+    assert result_of(page) == result
 
 
 def test_the_report_has_a_line_for_each_cause_of_warnings_after_the_answer(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browser import Document, drawn, loads, needs_browser
+from browser import Document, drawn, loads, needs_browser, result_of
+from gordon.report.page import PLOTLY
 from gordon.survey import tasks_page
 from spaces import MACHINES, without
 
@@ -30,6 +32,15 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def own(tmp_path: Path) -> str:
     (tmp_path / "own.toml").write_text(MACHINES)
     return "own.toml"
+
+
+@pytest.mark.skipif(
+    not (files("gordon.report") / PLOTLY).is_file(), reason=f"{PLOTLY} was not downloaded"
+)
+def test_a_page_of_many_clusters_is_small(run: Run) -> None:
+    page, result = report(run, "ec2")
+    assert len(result["designs"]) >= 1000
+    assert len(page) < 1.5e6
 
 
 def report(run: Run, space: str, *words: str) -> tuple[str, Any]:
@@ -79,9 +90,7 @@ def test_the_page_is_one_file_with_the_sentence_and_all_clusters(run: Run, own: 
         assert ("pareto" in (row["class"] or "")) == design["pareto"]
         assert ("reference" in (row["class"] or "")) == design["is_reference"]
     assert [row["data-id"] for row in rows if "reference" in (row["class"] or "")] == ["2 x small"]
-    embedded = re.search(r'id="result">(.*?)</script>', page, re.DOTALL)
-    assert embedded
-    assert json.loads(embedded[1]) == result
+    assert result_of(page) == result
     assert tasks_page.render(result) == page
 
 

@@ -1,9 +1,12 @@
 """Renders a report: a template, its script, plotly.js and the data in one HTML file.
 
-The filters `sig`, `si`, `percent`, `times` and `plain` format numbers.
+What is large in it is compressed, and unpacked by the browser (`unpack.js`). The filters `sig`,
+`si`, `percent`, `times` and `plain` format numbers; `packed` compresses a part of the page.
 """
 
+import gzip
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
@@ -18,7 +21,10 @@ from gordon.human import counted
 from gordon.parameters import Parameter
 from gordon.report.numbers import percent, plain, si, sig, times
 
-__all__ = ["grouped", "percent", "plain", "plotly_js", "render", "si", "sig", "times"]
+#: The part of plotly.js, which a build downloads.
+PLOTLY = "plotly-basic.min.js"
+
+__all__ = ["grouped", "packed", "percent", "plain", "plotly_js", "render", "si", "sig", "times"]
 
 
 def render(
@@ -48,39 +54,62 @@ def render(
         lstrip_blocks=True,
     )
     environment.filters.update(sig=sig, si=si, percent=percent, plain=plain, times=times)
+    environment.filters.update(packed=packed)
     environment.filters.update(counted=lambda count: counted(count, "request"))
     environment.filters.update(filters or {})
     html: str = environment.get_template(f"{name}.html.j2").render(
         css=Markup(inlined("report.css")),  # noqa: S704 our own file
-        js=_script("\n".join(inlined(f"{name}.js") for name in (*libraries, script or name))),
-        plotly=_script(plotly_js()),
-        data=_data(data),
+        scripts=_scripts(
+            "\n".join(inlined(f"{name}.js") for name in (*libraries, script or name)),
+            data,
+            inlined("unpack.js"),
+        ),
         **values,
     )
     return html
 
 
+def packed(text: str, target: str) -> Markup:
+    """A part of a page, compressed. The browser puts it into the element with the id `target`."""
+    code = b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    return Markup(f'<script type="text/plain" data-for="{target}">{code}</script>')  # noqa: S704
+
+
+def _scripts(program: str, data: Any, unpack: str) -> Markup:
+    """The data of a page, the library of its plots, and its own program, which runs after both are
+    unpacked."""
+    result = json.dumps(data, separators=(",", ":"), sort_keys=True)
+    return Markup("\n").join(
+        [
+            Markup('<script type="application/json" id="result"></script>'),
+            packed(result, "result"),
+            packed(plotly_js(), "plotly"),
+            Markup('<script type="text/plain" id="program">{}</script>').format(_script(program)),
+            Markup("<script>{}</script>").format(_script(unpack)),
+        ]
+    )
+
+
 def plotly_js() -> str:
-    """plotly.min.js of the plotly package, found without importing the package."""
+    """The part of plotly.js with the charts of pages; without it, all of plotly.js as the package
+    plotly has it, found without importing the package."""
+    part = files("gordon.report") / PLOTLY
+    if part.is_file():
+        return part.read_text(encoding="utf-8")
     spec = find_spec("plotly")
     for place in (spec.submodule_search_locations or []) if spec else []:
         path = Path(place) / "package_data" / "plotly.min.js"
         if path.is_file():
             return path.read_text(encoding="utf-8")
     raise GordonError(
-        "cannot write the report: the plotly package has no plotly.min.js",
-        "pip install plotly",
+        "cannot write the report: plotly.js is not installed",
+        "`make build` in the source folder, or pip install plotly",
         kind="no-plotly",
     )
 
 
 def _script(text: str) -> Markup:
-    return Markup(text.replace("</script", "<\\/script"))  # noqa: S704 our own and plotly's
-
-
-def _data(result: Any) -> Markup:
-    text = json.dumps(result, separators=(",", ":"), sort_keys=True)
-    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 no tag can be in it
+    return Markup(text.replace("</script", "<\\/script"))  # noqa: S704 our own
 
 
 def grouped(rows: Iterable[Parameter]) -> list[tuple[str, str, list[Parameter]]]:

@@ -63,16 +63,17 @@ def _effects(result: dict[str, Any]) -> dict[str, Spec]:
         labels = [page.plain(level["value"]) for level in levels]
         name, objective = effect["range"], effect["objective"]
         better = "less" if ways[objective] == "min" else "more"
-        box = {
-            "type": "box",
-            "name": "spread",
+        spread = [
+            *_band("all", labels, levels, "min", "max"),
+            *_band("middle half", labels, levels, "q1", "q3"),
+        ]
+        median = {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "median",
             "x": labels,
-            "q1": [level["q1"] for level in levels],
-            "median": [level["median"] for level in levels],
-            "q3": [level["q3"] for level in levels],
-            "lowerfence": [level["min"] for level in levels],
-            "upperfence": [level["max"] for level in levels],
-            "line": {"color": "--soft", "width": 1},
+            "y": [level["median"] for level in levels],
+            "line": {"color": "--soft", "dash": "dot"},
         }
         mean = {
             "type": "scatter",
@@ -87,10 +88,31 @@ def _effects(result: dict[str, Any]) -> dict[str, Spec]:
         made = layout(f"{objective} by {name}", x, axis(f"{objective}, {better} is better"))
         number = list(ways).index(objective)
         drawn[f"effect-{number}-{names.index(name)}"] = {
-            "data": [box, mean],
+            "data": [*spread, median, mean],
             "layout": made | {"showlegend": True},
         }
     return drawn
+
+
+def _band(name: str, labels: list[str], levels: list[Row], low: str, high: str) -> list[Spec]:
+    """The area between two quantiles of each value."""
+    line: Spec = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": labels,
+        "line": {"width": 0},
+    }
+    return [
+        line | {"y": [level[high] for level in levels], "showlegend": False, "hoverinfo": "skip"},
+        line
+        | {
+            "y": [level[low] for level in levels],
+            "fill": "tonexty",
+            "fillcolor": "--band",
+            "hoverinfo": "skip",
+        },
+    ]
 
 
 def _front(result: dict[str, Any], rows: list[Row], objectives: list[Objective]) -> Spec:

@@ -21,7 +21,6 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use store::Lookup;
 pub use store::ReplayStore;
 
