@@ -394,7 +394,7 @@ def test_a_full_disk_leaves_nothing_half_written(run: Run, trace: str, tmp_path:
     (tmp_path / "r.html").write_text("the last one")
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, old[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, old[1]))
     try:
         ran = run(
             "survey",

@@ -26,6 +26,7 @@ atexit.register(gc.freeze)
 # Groups of commands: where each command is, and what it does.
 GROUPS = {
     "Which machine": {
+        "demo": ("gordon.cli.demo:demo", "Survey a job that comes with gordon, in seconds."),
         "trace": ("gordon.cli.trace:trace", "Trace a command while it runs, or show a trace."),
         "survey": ("gordon.cli.survey:survey", "Predict a traced job on every machine of a space."),
         "explain": (

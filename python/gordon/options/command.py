@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path
@@ -97,6 +96,8 @@ class Choice(click.Choice[str]):
     """One of several words. The error names the nearest one first."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        from difflib import get_close_matches
+
         near = get_close_matches(str(value), self.choices, 1)
         question = f" Did you mean {near[0]}?" if near else ""
         return f"{value} is not one of {', '.join(self.choices)}.{question}"

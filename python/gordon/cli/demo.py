@@ -1,0 +1,33 @@
+"""`gordon demo`."""
+
+import click
+
+from gordon.bundled import FILES
+
+#: What a person would type first, with the log that comes with gordon.
+(LOG,) = FILES
+STEPS = (
+    ("trace", "show", LOG),
+    ("survey", LOG, "--space", "ec2", "--reference", "m5.large", "--nodes", "1..8"),
+)
+
+
+@click.command()
+def demo() -> None:
+    """Survey a Spark job that comes with gordon, in seconds.
+
+    The event log is of a sort on two machines. The demo shows its stages, and on which machines of
+    EC2, and on how many, it would run faster, cheaper or with less energy.
+    """
+    from gordon.cli import gordon
+
+    for words in STEPS:
+        click.echo(f"$ gordon {' '.join(words)}", err=True)
+        gordon.main(list(words), prog_name="gordon", standalone_mode=False)
+        click.echo(err=True)
+    click.echo(
+        "Your own job: the event log of Spark, `sadf -j` or Prometheus of its machines in place of "
+        f"{LOG}; or\n`gordon trace -o my.trace -- COMMAND` first, then `gordon survey my.trace`. "
+        "-o report.html writes a page.",
+        err=True,
+    )
