@@ -3,6 +3,7 @@
 The table is plain HTML. The same result gives the same bytes.
 """
 
+from gordon.cache import sentences
 from gordon.cache.entries import CURVE
 from gordon.cache.page import CURVES, rendered
 from gordon.human import binary, figures, short
@@ -18,6 +19,7 @@ def render(report: CurveReport) -> str:
         {"curve": _curve(report["points"])},
         report,
         [("", text) for text in report["warnings"]],
+        sentences.of_curve(report),
         facts=_facts(report),
         columns=CURVE,
     )

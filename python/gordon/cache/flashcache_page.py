@@ -7,6 +7,7 @@ The tables are plain HTML. The same result gives the same bytes.
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from gordon.cache import sentences
 from gordon.cache.entries import megabits, served, spent, years
 from gordon.cache.flashcache import POWER, PowerPart
 from gordon.cache.page import DASHES, rendered
@@ -32,6 +33,7 @@ def render(swept: TwoLevelSweep) -> str:
         figures(points),
         points[0],
         [(_name(point, points), text) for point in points for text in point["warnings"]],
+        sentences.of_two_levels(points),
         points=points,
         names=[_name(point, points) for point in points],
         power=POWER,

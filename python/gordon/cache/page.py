@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any, Literal
 
+from gordon.cache import sentences
 from gordon.cache.results import OneLevelSweep, Paged
 from gordon.human import binary
 from gordon.report import page
@@ -38,6 +39,7 @@ def render(swept: OneLevelSweep) -> str:
             for point in points
             for text in point["warnings"]
         ],
+        sentences.of_sweep(points),
         policies=_policies(points),
         sizes=sorted({point["dram_bytes"] for point in points}),
         by={(point["policy"], point["dram_bytes"]): point for point in points},
@@ -50,10 +52,11 @@ def rendered(
     drawn: dict[str, Spec],
     first: Report,
     warnings: list[tuple[str, str]],
+    sentence: str,
     **values: Any,
 ) -> str:
-    """The page NAME of `report`; `first` is a point with the settings that all caches share. A
-    warning is a pair of the cache's name and the text."""
+    """The page NAME of `report`, with `sentence` at its top; `first` is a point with the settings
+    that all caches share. A warning is a pair of the cache's name and the text."""
     return page.render(
         name,
         {"figures": drawn, **report},
@@ -64,6 +67,7 @@ def rendered(
         titles={key: spec["layout"]["title"]["text"] for key, spec in drawn.items()},
         settings=settings(first),
         warnings=warnings,
+        sentence=sentence,
         **values,
     )
 

@@ -3,6 +3,7 @@
 The tables are plain HTML. The same result gives the same bytes.
 """
 
+from gordon.cache import sentences
 from gordon.cache.entries import LEVEL
 from gordon.cache.page import rendered
 from gordon.human import binary, figures, percent, short
@@ -20,6 +21,7 @@ def render(report: TieredReport) -> str:
         {"found": _found(report), "written": _written(report)},
         report,
         [("", text) for text in report["warnings"]],
+        sentences.of_tiered(report),
         facts=_facts(report),
         columns=LEVEL,
     )

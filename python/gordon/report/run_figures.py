@@ -19,6 +19,8 @@ DeviceRun = FlashRun | DiskRun
 
 # Of operations in one run, of devices in a comparison.
 TONES = ("--cpu", "--storage", "--network", "--flash-controller", "--mixed", "--flash-memory")
+#: Points of a line over time; a run of more intervals has a band around its line.
+POINTS = 60
 DASHES = {"read": "solid", "write": "dot", "trim": "dash", "flush": "dashdot"}
 
 
@@ -78,21 +80,25 @@ def over_time(
     share: bool = False,
     whole: bool = True,
 ) -> Spec:
-    """Columns of the series, as lines. Those that are means over time may be drawn over longer
-    intervals than they have, `whole` ones."""
-    data = []
+    """Columns of the series, as lines. Those that are means over time, `whole` ones, are drawn over
+    longer intervals than they have, with a band of nine tenths of what the short ones had."""
+    data: list[Spec] = []
     for i, run in enumerate(runs):
         series = run.columns("series")
         step = _step(run) if whole else 1
+        wide = step * max(1, math.ceil(len(series["start_s"]) / step / POINTS)) if whole else 1
         # A step lasts to the end of its interval, the last one too.
         ends = [a + b for a, b in zip(series["start_s"], series["length_s"], strict=True)]
-        x = [*series["start_s"][::step], *ends[-1:]]
+        x = [*series["start_s"][::wide], *ends[-1:]]
         for j, (what, column) in enumerate(lines.items()):
             if not any(series[column]):
                 continue
-            y = _means(series[column], series["length_s"], step)
+            y = _means(series[column], series["length_s"], wide)
             tone = TONES[(j if len(runs) == 1 else i) % len(TONES)]
             dash = list(DASHES.values())[0 if len(runs) == 1 else j]
+            if len(runs) == 1 and wide > step:
+                short = _means(series[column], series["length_s"], step)
+                data += _band(what, x, _quantiles(short, wide // step), tone)
             data.append(
                 {
                     "type": "scatter",
@@ -106,6 +112,27 @@ def over_time(
     y_axis = axis(unit, tickformat="~%") if share else axis(unit)
     made = layout(title, axis("simulated time, s", rangemode="tozero"), y_axis)
     return {"data": data, "layout": made | {"hovermode": "x unified", "showlegend": True}}
+
+
+def _quantiles(values: list[float | None], group: int) -> list[tuple[float, float]]:
+    """The 5 % and 95 % quantiles of each group of values."""
+    found = []
+    for at in range(0, len(values), group):
+        part = sorted(value or 0.0 for value in values[at : at + group])
+        last = len(part) - 1
+        found.append((part[round(0.05 * last)], part[round(0.95 * last)]))
+    return found
+
+
+def _band(what: str, x: list[float], ends: list[tuple[float, float]], tone: str) -> list[Spec]:
+    """The area between two quantiles."""
+    low, high = ([*side, side[-1]] for side in map(list, zip(*ends, strict=True)))
+    line: Spec = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
+    line |= {"showlegend": False, "line": {"width": 0, "shape": "hv", "color": tone}}
+    return [
+        line | {"name": f"{what}, 95 %", "y": high},
+        line | {"name": f"{what}, 5 %", "y": low, "fill": "tonexty", "fillcolor": "--band"},
+    ]
 
 
 def _step(run: Run[DeviceRun]) -> int:

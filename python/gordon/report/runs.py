@@ -14,6 +14,8 @@ from gordon.report import page
 from gordon.report.entries import of
 from gordon.report.kinds import DeviceKind, Group, Rows, Run
 from gordon.report.run_figures import figures
+from gordon.report.run_summary import TIMES as TABLE
+from gordon.report.run_summary import latencies, sentence
 from gordon.reports.devices import DiskRun, FlashRun
 
 DeviceRun = FlashRun | DiskRun
@@ -50,6 +52,10 @@ def render(runs: Sequence[Run[DeviceRun]]) -> str:
         cards=[(run.name, _card(kind, run.report)) for run in runs],
         first=reports[0],
         load=load_of(reports[0]),
+        sentence=sentence(runs),
+        latencies=latencies(runs),
+        times=TABLE,
+        unit=kind.unit,
         command="replay" if "trace" in reports[0]["provenance"]["config"]["load"] else "bench",
         simulated=duration(reports[0]["simulated_s"]),
         figures={name: spec["layout"]["title"]["text"] for name, spec in drawn.items()},

@@ -10,7 +10,7 @@ from gordon.report import page
 from gordon.survey.jobs import gains
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import answer, outcome
-from gordon.survey.page import FILTERS, LIBRARIES
+from gordon.survey.page import FILTERS, LIBRARIES, sentence
 from gordon.survey.results import GridMean, MachinesMean
 
 
@@ -26,6 +26,7 @@ def _of_grids(result: GridMean) -> str:
         result,
         gains={name: gains(job) for name, job in result["jobs"].items()},
         mean_gains=gains(result),
+        sentence=sentence(result),
         shown=sorted(shown, key=lambda row: row[by]["time_s"]),
     )
 
@@ -36,8 +37,15 @@ def _of_machines(result: MachinesMean) -> str:
         result,
         gains={},
         mean_gains={},
+        sentence=_named(result),
         shown=sorted(shown, key=lambda row: outcome(row)["time_s"]),
     )
+
+
+def _named(result: MachinesMean) -> str:
+    """The machines with names."""
+    named = [f"{name}: {id}" for name, id in result["named"].items() if id is not None]
+    return f"Of all jobs together: {'; '.join(named)}." if named else "No machine is on the front."
 
 
 def _rendered(result: GridMean | MachinesMean, **values: Any) -> str:

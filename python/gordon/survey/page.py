@@ -12,8 +12,9 @@ from markupsafe import Markup, escape
 
 from gordon import notices
 from gordon.report import page
+from gordon.survey.jobs import gains
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.results import GridResult, JobResult
+from gordon.survey.results import GridMean, GridResult, JobResult
 
 #: Scripts that the pages of surveys share.
 LIBRARIES = ("charts", "tables")
@@ -32,12 +33,26 @@ def render(result: GridResult) -> str:
         libraries=libraries(result),
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
+        sentence=sentence(result),
         by_id=by_id,
         named=named,
         maxe_disk=named.get("MaxE-disk"),
         stage_columns=stage_columns(result, {d["id"]: d["names"] for d in result["designs"]}),
         parts=page.grouped(result["parameters"]),
     )
+
+
+def sentence(result: GridResult | GridMean) -> str:
+    """The fastest design and the one with the most work for a joule, compared with disks."""
+    gained = gains(result)
+    titles = {"MinT": ("Fastest", "the speed"), "MaxE": ("most work per joule", "that")}
+    said = []
+    for name, (title, what) in titles.items():
+        id = result["named"].get(name)
+        if id is not None:
+            over = f", {gained[name]:.2g} times {what} of the best disk design" if gained else ""
+            said.append(f"{title}: {id}{over}")
+    return f"{'; '.join(said)}." if said else "No design is on the front."
 
 
 def libraries(result: GridResult | JobResult) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ def render(result: dict[str, Any]) -> str:
         script="runs",
         first={"provenance": {"version": result["version"]}},
         trace=f"gordon {result['command']}",
+        sentence=_sentence(objectives, rows),
         titles={key: spec["layout"]["title"]["text"] for key, spec in drawn.items()},
         r=result,
         ok=len(rows),
@@ -51,6 +52,18 @@ def render(result: dict[str, Any]) -> str:
         settings=_settings(result),
         warnings=_warnings(rows),
     )
+
+
+def _sentence(objectives: list[Objective], rows: list[Row]) -> str:
+    """The best value of each objective, and its configuration."""
+    found = []
+    for objective in objectives:
+        known = [row for row in best(rows, objective) if is_number(row.get(objective.name))]
+        if known:
+            value = page.sig(known[0][objective.name])
+            number = known[0]["configuration"]
+            found.append(f"{objective.name} {value} (configuration {number})")
+    return f"Best: {'; '.join(found)}." if found else "No configuration has a result."
 
 
 def _effects(result: dict[str, Any]) -> dict[str, Spec]:

@@ -1,0 +1,102 @@
+"""The sentences at the top of pages: each follows from the numbers of its result."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from gordon import cache, disk, flash
+from gordon.cache import sentences, web
+from gordon.report.run_figures import POINTS
+from gordon.report.run_summary import latencies, sentence
+from gordon.reports.cache import CacheReport, CurveReport
+
+
+def _point(policy: str, dram: int, misses: float | None) -> CacheReport:
+    return cast(CacheReport, {"policy": policy, "dram_bytes": dram, "miss_ratio": misses})
+
+
+def test_a_sweep_names_the_policy_that_misses_least_at_its_ends() -> None:
+    points = [
+        _point("lru", 1 << 20, 0.5),
+        _point("arc", 1 << 20, 0.25),
+        _point("lru", 2 << 20, 0.3),
+        _point("arc", 2 << 20, 0.2),
+    ]
+    said = sentences.of_sweep(points)
+    assert said == "arc misses least: 25.0 % of requests with 1 MiB, 20.0 % with 2 MiB."
+    points[2]["miss_ratio"] = 0.1
+    said = sentences.of_sweep(points)
+    assert said.endswith("with 1 MiB, lru misses least 10.0 % with 2 MiB.")
+    assert sentences.of_sweep(points[:1]) == "lru misses least: 50.0 % of requests with 1 MiB."
+    assert sentences.of_sweep([_point("lru", 1 << 20, None)]) == "No request is counted."
+
+
+def test_a_curve_has_the_sizes_of_a_few_misses() -> None:
+    points = [
+        {"dram_bytes": mib << 20, "miss_ratio": ratio}
+        for mib, ratio in ((1, 0.2), (2, 0.1), (4, 0.06), (8, 0.04))
+    ]
+    report = cast(CurveReport, {"policy": "lru", "points": points})
+    said = sentences.of_curve(report)
+    assert said == "lru misses at most 10% of requests with 2 MiB, 5% with 8 MiB."
+    report = cast(CurveReport, {"policy": "lru", "points": points[:1]})
+    assert sentences.of_curve(report) == "lru misses 20.0 % of requests with 1 MiB."
+
+
+def test_two_levels_say_what_flash_brings(tmp_path: Path) -> None:
+    trace = tmp_path / "web.parquet"
+    web.generate("surge", trace, requests=20_000, files="20MB")
+    swept = cache.sweep(trace, dram="2MiB", flash="0,8MiB", cores=(4,), rate=1000.0)
+    without, flashed = (point["miss_ratio"] for point in swept["points"])
+    assert without is not None
+    assert flashed is not None
+    said = sentences.of_two_levels(cast(Any, swept["points"]))
+    found = [float(number) / 100 for number in re.findall(r"([0-9.]+) %", said)]
+    assert found == pytest.approx([without, flashed], rel=0.01)
+    assert said.startswith("2 MiB of DRAM alone")
+
+
+def test_a_run_and_a_comparison_of_devices() -> None:
+    alone = flash.bench("random-write", "gordon-slc-256g", requests=2000)
+    said = sentence([alone])
+    p99 = alone.report["write"]["latency_us"]["p99"]
+    assert p99 is not None
+    assert said.startswith("gordon-slc-256g: ")
+    (found,) = re.findall(r"99 % of writes within ([0-9.]+) ms", said)
+    assert float(found) == pytest.approx(p99 / 1000, rel=0.01)
+    (row,) = latencies([alone])
+    assert (row["op"], row["requests"]) == ("write", 2000)
+    assert row["times"][2] == p99
+    names = ["gordon-slc-256g", "nvme-tlc-1tb"]
+    both = flash.compare(None, names, pattern="random-write", requests=2000).results
+    said = sentence(both)
+    ratio = both[0].report["simulated_s"] / both[1].report["simulated_s"]
+    assert ratio > 1
+    assert said.startswith("nvme-tlc-1tb is the fastest")
+    assert float(re.findall(r"([0-9.]+) times", said)[0]) == pytest.approx(ratio, rel=0.01)
+
+
+def test_equal_arrivals_are_compared_by_their_latencies() -> None:
+    names = ["sata-7200-1tb", "cheetah-9lp"]
+    known = [name for name in names if name in disk.names()] or disk.names()[:1]
+    others = [name for name in disk.names() if name not in known]
+    devices = (known + others)[:2]
+    compared = disk.compare(
+        None, devices, pattern="random-read", requests=200, every="100ms"
+    ).results
+    said = sentence(compared)
+    assert said.startswith("99 % of reads: ")
+    assert all(name in said for name in devices)
+
+
+def test_a_long_run_has_a_band_around_a_line() -> None:
+    run = flash.bench("random-write", "gordon-slc-256g", requests=20_000)
+    data = run.figures()["bandwidth"].data
+    assert [line.name for line in data] == ["write, 95 %", "write, 5 %", "write"]
+    high, low, mean = (list(line.y) for line in data)
+    assert len(mean) <= POINTS + 2
+    assert all(bottom <= top for bottom, top in zip(low, high, strict=True))
