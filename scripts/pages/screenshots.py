@@ -96,7 +96,7 @@ def main() -> None:
         subprocess.run([browser, *FLAGS, *printed], check=True, capture_output=True)
         print(f"{name}: {page.stat().st_size / 1e6:.2f} MB")
         if name == "clusters":
-            picture(browser, page, PICTURE, 1200, 1150)
+            picture(browser, page, PICTURE, 1400, 1360)
 
 
 if __name__ == "__main__":

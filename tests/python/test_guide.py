@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from conftest import Run
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -17,3 +19,38 @@ def test_the_commands_of_readme_and_guide_print_what_the_pages_show() -> None:
         env=os.environ | {"PATH": path},
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_the_example_of_the_readme_is_of_the_bundled_log(run: Run) -> None:
+    readme = (ROOT / "README.md").read_text()
+    command, example = readme.split("```text example\n1,188")[0], "1,188"
+    example += readme.split("```text example\n1,188")[1].partition("```")[0]
+    words = command.rpartition("gordon survey ")[2].splitlines()[0].split()
+    ran = run("survey", *words)
+    assert ran.status == 0, ran.err
+    printed = [line.rstrip() for line in ran.out.splitlines()]
+    assert [line for line in example.splitlines() if line not in [*printed, "..."]] == []
+
+
+def test_the_readme_is_short_and_its_accuracy_is_that_of_the_pages() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) < 120
+    ec2 = (ROOT / "docs/validation/ec2.md").read_text()
+    clusters = (ROOT / "docs/validation/cluster.md").read_text()
+    by_logs = clusters.partition("## By event logs alone")[2]
+    by_traces = clusters.partition("## By the traces")[2]
+    for page, what, model, others in (
+        (ec2, "EC2 machines", "job", ("Amdahl", "linear")),
+        (by_logs, "from its event log", "tasks", ("linear", "Amdahl", "Sparklens", "Ernest")),
+        (by_traces, "from traces of its nodes alone", "job", ("linear",)),
+    ):
+        (row,) = [line for line in readme.splitlines() if line.startswith("| ") and what in line]
+        pairs, median, most, best = [cell.strip(" %") for cell in row.split("|")[2:6]]
+        assert [pairs, median, most] == _figures(page, model)[:3]
+        assert best == min((_figures(page, name)[1] for name in others), key=float)
+
+
+def _figures(page: str, model: str) -> list[str]:
+    """The pairs, the median error and the 90 % quantile of a model: its first row in a page."""
+    row = next(line for line in page.splitlines() if line.startswith(f"| {model} |"))
+    return [cell.strip(" %") for cell in row.split("|")[2:5]]
