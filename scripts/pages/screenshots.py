@@ -72,6 +72,14 @@ def picture(browser: str, page: Path, out: Path, width: int, height: int, *more:
     subprocess.run(command, check=True, capture_output=True)
 
 
+def narrow(browser: str, page: Path, out: Path) -> None:
+    """The page as wide as a telephone. The browser's own window has a least width."""
+    frame = page.with_suffix(".frame.html")
+    frame.write_text(f'<body style="margin:0"><iframe src="{page.name}" width="390" height="6000">')
+    picture(browser, frame, out, 520, 6000)
+    frame.unlink()
+
+
 def main() -> None:
     """Makes the pages and pictures."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
@@ -90,7 +98,7 @@ def main() -> None:
         page = OUT / f"{name}.html"
         gordon(*PAGES[name], page.name)
         picture(browser, page, OUT / f"{name}-1400.png", 1400, 3600)
-        picture(browser, page, OUT / f"{name}-390.png", 390, 6000)
+        narrow(browser, page, OUT / f"{name}-390.png")
         picture(browser, page, OUT / f"{name}-dark.png", 1400, 3600, DARK)
         printed = [f"--print-to-pdf={OUT / name}.pdf", page.as_uri()]
         subprocess.run([browser, *FLAGS, *printed], check=True, capture_output=True)
