@@ -16,6 +16,7 @@
 # make results  writes python/gordon/reports, the types of results
 # make machines  writes the spaces ec2, gcp, azure and modern from the tables of scripts/catalogue/machines
 # make figures  writes the pages of docs/design that have computed tables
+# make pages  makes one report of each kind and pictures of it in build/pages; wants chromium
 # make sort-live WORK=DIR  measures sorts on a served device for docs/design/sort-tuning.md; as root
 #             with nbdfuse, 15 minutes, 2 GB in DIR
 # make validate  predicts three jobs on three targets, runs them there and writes docs/validation/here.md;
@@ -34,7 +35,7 @@ VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide reference \
-	results machines figures sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
+	results machines figures pages sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
 .venv/maturin: pyproject.toml requirements.lock
@@ -166,6 +167,9 @@ figures: build
 	$(VENV)/python scripts/pages/web_server.py > docs/design/web-server.md
 	$(VENV)/python scripts/pages/paper_jobs.py > docs/design/paper-jobs.md
 	$(VENV)/python scripts/pages/cost.py > docs/design/cost.md
+
+pages: build
+	$(VENV)/python scripts/pages/screenshots.py
 
 sort-live: build
 	mkdir -p build

@@ -12,6 +12,8 @@ from conftest import Run
 
 # The other required words of a command. The input is missing, which would be the next error.
 ALSO = {
+    "doctor": [],
+    "reproduce flashcache": [],
     "trace formats": [],
     "spaces list": [],
     "spaces update": ["--from", "in"],
@@ -128,6 +130,8 @@ def test_no_output_destroys_what_a_command_reads(
     others = {"trace show", "survey", "block create", "block stat", "joulesort"}
     others |= {"reproduce gordon", "reproduce joulesort", "reproduce rewrite"}
     others |= {
+        "doctor",
+        "reproduce flashcache",
         "trace formats",
         "cost grids",
         "cost prices",

@@ -100,7 +100,7 @@ class Choice(click.Choice[str]):
 
         near = get_close_matches(str(value), self.choices, 1)
         question = f" Did you mean {near[0]}?" if near else ""
-        return f"{value} is not one of {', '.join(self.choices)}.{question}"
+        return super().get_invalid_choice_message(value, ctx) + question
 
 
 class _Number(click.types.FloatParamType):
