@@ -1,7 +1,8 @@
 //! Requests of NBD clients as commands of the store, and completions of the store as replies.
 
+use gordon_blockio::Command;
 use gordon_nbd::{AllocationExtent, Errno, ExportInfo, MAX_EXTENTS, Op, Request};
-use gordon_store::{Command, Completion, Engine, IoError, Payload, SECTOR};
+use gordon_store::{Completion, Engine, IoError, Payload, SECTOR};
 use gordon_units::{Bytes, Ns};
 
 /// A request of a client in the store; `None` for requests that the store makes itself.
@@ -31,13 +32,10 @@ pub(super) fn to_command(
     look: impl FnOnce(&mut dyn FnMut(&Engine<NbdPayload>)),
 ) -> Option<(Command, NbdPayload)> {
     let command = match request.op() {
-        Op::Read { offset } => Command::Read { offset },
-        Op::Write { offset, fua } => Command::Write { offset, fua },
-        Op::Flush => Command::Flush,
         // A trim that covers mapping units only in part is a write of zeroes. The protocol does not
         // require it, but nbdfuse turns a hole punched into a file into a trim, and Linux expects
         // zeroes there.
-        Op::Trim { offset, length, fua } => {
+        Op::Command(Command::Trim { offset, length, fua }) => {
             let mut whole = false;
             look(&mut |engine| {
                 let unit = SECTOR * u64::from(engine.ftl().config().sectors_per_page);
@@ -46,11 +44,10 @@ pub(super) fn to_command(
             if whole {
                 Command::Trim { offset, length, fua }
             } else {
-                Command::WriteZeroes { offset, length, fua }
+                Command::WriteZeroes { offset, length, fua, no_hole: false, fast: false }
             }
         }
-        // `no_hole` needs no attention: the store has space for a write to any page.
-        Op::WriteZeroes { offset, length, fua, .. } => Command::WriteZeroes { offset, length, fua },
+        Op::Command(command) => command,
         Op::Cache { .. } => {
             request.done();
             return None;

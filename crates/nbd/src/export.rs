@@ -8,6 +8,7 @@
 //! slept. A [`Request`] owns its buffer and the means to complete it; a request that is dropped is
 //! answered with an I/O error, so no request stays without a reply.
 
+use gordon_blockio::Command;
 use gordon_units::Bytes;
 use std::fmt;
 use std::sync::Arc;
@@ -55,7 +56,8 @@ impl ExportInfo {
             Some("the minimum block size is not a power of two up to 64 KiB")
         } else if !preferred.is_power_of_two() || preferred < minimum.max(512) {
             Some(
-                "the preferred block size is not a power of two of at least 512 bytes and the minimum block size",
+                "the preferred block size is not a power of two of at least 512 bytes and the \
+                 minimum block size",
             )
         } else if maximum < preferred || maximum > 32 << 20 {
             Some("the largest payload is not between the preferred block size and 32 MiB")
@@ -71,43 +73,9 @@ impl ExportInfo {
 /// and not empty, and a read-only export gets no writes. Offsets and lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Fills [`Request::data_mut`] with the data at this offset.
-    Read {
-        /// Start of the range.
-        offset: u64,
-    },
-    /// Writes [`Request::data`] at this offset.
-    Write {
-        /// Start of the range.
-        offset: u64,
-        /// The request completes only when it is durable.
-        fua: bool,
-    },
-    /// Makes durable what completed before the flush was submitted.
-    Flush,
-    /// Discards the data of the range: the client no longer needs it.
-    Trim {
-        /// Start of the range.
-        offset: u64,
-        /// Length of the range.
-        length: u64,
-        /// The request completes only when it is durable.
-        fua: bool,
-    },
-    /// Makes the range read as zeroes.
-    WriteZeroes {
-        /// Start of the range.
-        offset: u64,
-        /// Length of the range.
-        length: u64,
-        /// The request completes only when it is durable.
-        fua: bool,
-        /// The range stays allocated, so that later writes to it do not fail for lack of space.
-        no_hole: bool,
-        /// The request fails with [`Errno::NotSup`] and changes nothing if zeroing is not faster
-        /// than a write.
-        fast: bool,
-    },
+    /// A read fills [`Request::data_mut`], a write stores [`Request::data`]. Zeroes that have to be
+    /// fast fail with [`Errno::NotSup`] if they are not.
+    Command(Command),
     /// Announces a read of the range.
     Cache {
         /// Start of the range.

@@ -18,6 +18,7 @@ pub use export::{
     AllocationExtent, CompletionSink, Errno, Export, ExportInfo, MAX_EXTENTS, Op, Request,
     RequestError, RequestOutcome,
 };
+pub use gordon_blockio::Command;
 pub use server::{
     ClientEvent, ConnectionLimits, EventCallback, Listen, Listener, NamedExport, NbdError, Server,
     ServerOptions, Tls,

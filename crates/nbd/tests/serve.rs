@@ -9,8 +9,8 @@ use common::{
     option_bytes, request, serve, serve_options, serve_with, string, until,
 };
 use gordon_nbd::{
-    ClientEvent, ConnectionLimits, Export, ExportInfo, Listen, MAX_EXTENTS, NamedExport, NbdError,
-    Op, Server, ServerOptions,
+    ClientEvent, Command, ConnectionLimits, Export, ExportInfo, Listen, MAX_EXTENTS, NamedExport,
+    NbdError, Op, Server, ServerOptions,
 };
 use gordon_testkit::watchdog;
 use gordon_units::Bytes;
@@ -387,7 +387,8 @@ fn a_slow_handshake_is_disconnected() {
 #[test]
 fn a_stop_finishes_requests_in_flight() {
     let _watchdog = watchdog("a_stop_finishes_requests_in_flight");
-    let gate = Arc::new(Gate::new(memory(MIB), |op| matches!(op, Op::Write { .. })));
+    let gate =
+        Arc::new(Gate::new(memory(MIB), |op| matches!(op, Op::Command(Command::Write { .. }))));
     let mut options = ServerOptions::new(Arc::clone(&gate) as _);
     options.limits.grace = NEVER;
     let mut served = serve_options(options);

@@ -1,8 +1,9 @@
 //! Export: a copy of all readable data of an image, and a map of the rest.
 
-use crate::engine::{Command, Engine};
+use crate::engine::Engine;
 use crate::error::ImageError;
 use crate::image::Image;
+use gordon_blockio::Command;
 use gordon_units::{Progress, Stopped};
 use schemars::JsonSchema;
 use serde::Serialize;

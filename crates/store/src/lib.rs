@@ -32,12 +32,13 @@ mod wear;
 
 pub use check::{CheckReport, check};
 pub use device::{DeviceParams, FtlParams, SECTOR};
-pub use engine::{Command, Completion, Engine, Payload, TransferredOp};
+pub use engine::{Completion, Engine, Payload, TransferredOp};
 pub use error::{ImageError, IoError};
 pub use export::{ExportReport, export};
 pub use faults::{Faults, factory_bad};
 pub use fill::fill;
 pub use format::table::{BlockHealth, BlockRecord, Contents, ShutdownState};
+pub use gordon_blockio::Command;
 pub use image::{Image, LastShutdown, is_image};
 pub use media::{Backend, FileMedia, Job, Media};
 pub use mount::MountReport;

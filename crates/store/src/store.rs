@@ -6,12 +6,13 @@
 
 use crate::background_syncer::BackgroundSyncer;
 use crate::device::DeviceParams;
-use crate::engine::{Command, Completion, Engine, Payload};
+use crate::engine::{Completion, Engine, Payload};
 use crate::error::{ImageError, IoError};
 use crate::image::Image;
 use crate::media::Backend;
 use crate::sync_tracker::Syncer;
 use crate::telemetry::Telemetry;
+use gordon_blockio::Command;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

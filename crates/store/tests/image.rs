@@ -257,11 +257,13 @@ fn requests_outside_are_refused_and_holes_are_reported() {
         extents
     };
     assert_eq!(extents(), [(1536, true), (1024, false), (1024, true), (4608, false)]);
-    let zero = Command::WriteZeroes { offset: 512, length: 1024, fua: true };
+    let zero =
+        Command::WriteZeroes { offset: 512, length: 1024, fua: true, no_hole: false, fast: false };
     assert_eq!(one(&store, zero, vec![]).0, Ok(()));
     let (_, read) = one(&store, Command::Read { offset: 0 }, vec![1; 2048]);
     assert_eq!(read, [vec![5; 512], vec![0; 1024], vec![5; 512]].concat());
-    let zero = Command::WriteZeroes { offset: 0, length: size, fua: true };
+    let zero =
+        Command::WriteZeroes { offset: 0, length: size, fua: true, no_hole: false, fast: false };
     assert_eq!(one(&store, zero, vec![]).0, Ok(()));
     assert_eq!(extents(), [(8192, false)]);
     assert!(media.len() > 0);

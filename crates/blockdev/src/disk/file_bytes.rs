@@ -1,5 +1,6 @@
 //! Requests of clients carried out on a plain file.
 
+use gordon_blockio::Command;
 use gordon_nbd::{AllocationExtent, Errno, MAX_EXTENTS, Op, Request, RequestError};
 use gordon_store::{Media, SECTOR, SyncTracker};
 use std::io;
@@ -77,7 +78,7 @@ impl FileBytes {
 
     /// Carries out a request, and waits for the file.
     pub fn carry_out(&self, mut request: Request) -> FinishedIo {
-        if let Op::WriteZeroes { no_hole: true, fast: true, .. } = request.op() {
+        if let Op::Command(Command::WriteZeroes { no_hole: true, fast: true, .. }) = request.op() {
             return FinishedIo::not_fast(request);
         }
         let result = self.try_to(&mut request).map_err(|error| {
@@ -88,33 +89,34 @@ impl FileBytes {
     }
 
     fn try_to(&self, request: &mut Request) -> io::Result<Vec<AllocationExtent>> {
-        let op = request.op();
-        let writes = !matches!(op, Op::Read { .. } | Op::Cache { .. } | Op::Status { .. });
-        if writes && self.file.is_broken() {
+        let command = match request.op() {
+            Op::Command(command) => command,
+            Op::Cache { .. } => return Ok(Vec::new()),
+            Op::Status { offset, length, .. } => {
+                return extents(self.file.media(), offset, length);
+            }
+        };
+        if !matches!(command, Command::Read { .. }) && self.file.is_broken() {
             return Err(io::Error::other(BROKEN));
         }
-        let durable = match op {
-            Op::Read { offset } => {
+        let durable = match command {
+            Command::Read { offset } => {
                 self.file.media().read(offset, request.data_mut())?;
                 false
             }
-            Op::Write { offset, fua } => {
+            Command::Write { offset, fua } => {
                 self.file.change(|media| media.write(offset, request.data()))?;
                 fua
             }
-            Op::Flush => true,
+            Command::Flush => true,
             // Clients may rely on zeroes to the last byte: see `payload::to_command`.
-            Op::Trim { offset, length, fua } => {
+            Command::Trim { offset, length, fua } => {
                 self.file.change(|media| clear(media, offset, length, true))?;
                 fua
             }
-            Op::WriteZeroes { offset, length, fua, no_hole, .. } => {
+            Command::WriteZeroes { offset, length, fua, no_hole, .. } => {
                 self.file.change(|media| clear(media, offset, length, !no_hole))?;
                 fua
-            }
-            Op::Cache { .. } => false,
-            Op::Status { offset, length, .. } => {
-                return extents(self.file.media(), offset, length);
             }
         };
         if durable {

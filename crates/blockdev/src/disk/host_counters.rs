@@ -2,6 +2,7 @@
 
 use super::file_bytes::FinishedIo;
 use crate::status::HostCounts;
+use gordon_blockio::Command;
 use gordon_nbd::{Op, Request};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -60,25 +61,25 @@ impl HostCounts {
         self.in_flight += 1;
         self.queue_depth.add(self.in_flight as u64);
         let bytes = request.data().len() as u64;
-        match request.op() {
-            Op::Read { .. } => {
+        let Op::Command(command) = request.op() else { return };
+        match command {
+            Command::Read { .. } => {
                 self.reads += 1;
                 self.host_bytes_read += bytes;
             }
-            Op::Write { .. } => {
+            Command::Write { .. } => {
                 self.writes += 1;
                 self.host_bytes_written += bytes;
             }
-            Op::Flush => self.flushes += 1,
-            Op::Trim { length, .. } => {
+            Command::Flush => self.flushes += 1,
+            Command::Trim { length, .. } => {
                 self.trims += 1;
                 self.host_bytes_trimmed += length;
             }
-            Op::WriteZeroes { length, .. } => {
+            Command::WriteZeroes { length, .. } => {
                 self.zeroes += 1;
                 self.host_bytes_trimmed += length;
             }
-            Op::Cache { .. } | Op::Status { .. } => {}
         }
     }
 }

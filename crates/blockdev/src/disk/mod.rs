@@ -26,6 +26,7 @@ use crate::error::{BlockError, DiskFileError};
 use crate::serving::{Pace, Serving};
 use crate::status::{DeviceStatus, DiskStatus, Drives, Status};
 use file_bytes::{FileBytes, FinishedIo};
+use gordon_blockio::Command;
 use gordon_blockio::{self as blockio, Device, SECTOR};
 use gordon_hdd::PowerConfig;
 use gordon_hdd::drive::Drive;
@@ -103,12 +104,12 @@ impl SimulatedDisks {
         let mut jobs = Vec::with_capacity(batch.len());
         self.clock.with(|disks, now| {
             for request in batch.drain(..) {
-                let tag = command(&request).map(|command| disks.submit(now, command));
+                let tag = to_disk(&request).map(|of_disk| disks.submit(now, of_disk));
                 jobs.push((request, tag));
             }
         });
         for (request, tag) in jobs {
-            if let Op::WriteZeroes { fast: true, .. } = request.op() {
+            if let Op::Command(Command::WriteZeroes { fast: true, .. }) = request.op() {
                 counters.answer(FinishedIo::not_fast(request));
             } else {
                 self.workers.give((request, tag));
@@ -119,17 +120,18 @@ impl SimulatedDisks {
 
 /// The request to the disk; `None` if the disk is not involved. Disks forget nothing that is
 /// trimmed, so a trim is always durable.
-fn command(request: &Request) -> Option<blockio::Request> {
+fn to_disk(request: &Request) -> Option<blockio::Request> {
     let data = request.data().len() as u64;
-    let (op, offset, len, durable) = match request.op() {
-        Op::Read { offset } => (blockio::IoOp::Read, offset, data, false),
-        Op::Write { offset, fua } => (blockio::IoOp::Write, offset, data, fua),
-        Op::Flush => (blockio::IoOp::Flush, 0, 0, false),
-        Op::Trim { offset, length, .. } => (blockio::IoOp::Discard, offset, length, false),
-        Op::WriteZeroes { offset, length, fua, fast: false, .. } => {
+    let Op::Command(command) = request.op() else { return None };
+    let (op, offset, len, durable) = match command {
+        Command::Read { offset } => (blockio::IoOp::Read, offset, data, false),
+        Command::Write { offset, fua } => (blockio::IoOp::Write, offset, data, fua),
+        Command::Flush => (blockio::IoOp::Flush, 0, 0, false),
+        Command::Trim { offset, length, .. } => (blockio::IoOp::Discard, offset, length, false),
+        Command::WriteZeroes { offset, length, fua, fast: false, .. } => {
             (blockio::IoOp::Write, offset, length, fua)
         }
-        Op::WriteZeroes { .. } | Op::Cache { .. } | Op::Status { .. } => return None,
+        Command::WriteZeroes { fast: true, .. } => return None,
     };
     let (offset, len) = (units::Bytes(offset), units::Bytes(len));
     Some(blockio::Request { op, offset, len, durable })

@@ -4,7 +4,7 @@
 //! that cover the chunk free it; tables of chunks are allocated in the same way. Each chunk has a
 //! lock, so that a request changes the bytes of a chunk atomically.
 
-use gordon_nbd::{AllocationExtent, Errno, Export, ExportInfo, MAX_EXTENTS, Op, Request};
+use gordon_nbd::{AllocationExtent, Command, Errno, Export, ExportInfo, MAX_EXTENTS, Op, Request};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 /// Bytes of a chunk.
@@ -99,15 +99,17 @@ impl MemoryExport {
 
     fn serve(&self, mut request: Request) {
         match request.op() {
-            Op::Read { offset } => self.read(offset, request.data_mut()),
-            Op::Write { offset, .. } => self.write(offset, request.data()),
-            Op::Flush | Op::Cache { .. } => {}
-            Op::Trim { offset, length, .. } => self.clear(offset, length, false),
-            Op::WriteZeroes { no_hole: true, fast: true, .. } => {
+            Op::Command(Command::Read { offset }) => self.read(offset, request.data_mut()),
+            Op::Command(Command::Write { offset, .. }) => self.write(offset, request.data()),
+            Op::Command(Command::Flush) | Op::Cache { .. } => {}
+            Op::Command(Command::Trim { offset, length, .. }) => self.clear(offset, length, false),
+            Op::Command(Command::WriteZeroes { no_hole: true, fast: true, .. }) => {
                 let why = "zeroes that keep their room are written";
                 return request.fail(Errno::NotSup, why);
             }
-            Op::WriteZeroes { offset, length, no_hole, .. } => self.clear(offset, length, no_hole),
+            Op::Command(Command::WriteZeroes { offset, length, no_hole, .. }) => {
+                self.clear(offset, length, no_hole)
+            }
             Op::Status { offset, length, .. } => {
                 return request.done_with(self.extents(offset, length));
             }

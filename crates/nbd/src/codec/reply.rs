@@ -3,6 +3,7 @@
 
 use super::wire::{self, chunk};
 use crate::export::{AllocationExtent, Errno, MAX_EXTENTS, Op, RequestError, RequestOutcome};
+use gordon_blockio::Command;
 
 /// Largest head: the header of a chunk and the offset of its data.
 const HEAD: usize = 28;
@@ -74,7 +75,7 @@ impl Reply {
     ) -> (Self, Vec<u8>) {
         match (op, outcome) {
             (_, RequestOutcome::Failed(fault)) => (Self::refused(cookie, fault, structured), data),
-            (Op::Read { offset }, _) => {
+            (Op::Command(Command::Read { offset }), _) => {
                 let extra = offset.to_be_bytes();
                 let reply = if structured {
                     Self::chunk(cookie, chunk::OFFSET_DATA, &extra, data)

@@ -7,6 +7,7 @@
 use super::wire::{self, Reader, command, flag};
 use super::{Agreed, transmission_flags};
 use crate::export::{Errno, ExportInfo, Op, RequestError};
+use gordon_blockio::Command;
 
 /// Size of a request without its payload.
 const HEADER: usize = 28;
@@ -188,12 +189,14 @@ impl RequestParser {
             }
             Err(fault) => Some(ParsedRequest::Refused { cookie, fault }),
             Ok(op) => {
-                let size =
-                    if matches!(op, Op::Read { .. } | Op::Write { .. }) { length } else { 0 };
+                let size = match op {
+                    Op::Command(Command::Read { .. } | Command::Write { .. }) => length,
+                    _ => 0,
+                };
                 let Some(data) = (if size > 0 { buffer(size) } else { Some(Vec::new()) }) else {
                     return Some(ParsedRequest::NoBuffer);
                 };
-                if matches!(op, Op::Write { .. }) {
+                if matches!(op, Op::Command(Command::Write { .. })) {
                     self.state = ParserState::Payload { cookie, op, data, filled: 0 };
                     None
                 } else {
@@ -231,7 +234,7 @@ impl RequestParser {
             if offset != 0 || length != 0 {
                 return fault(Errno::Inval, "a flush with an offset or a length");
             }
-            return Ok(Op::Flush);
+            return Ok(Op::Command(Command::Flush));
         }
         if length == 0 {
             return fault(Errno::Inval, "a length of zero");
@@ -252,13 +255,13 @@ impl RequestParser {
         }
         let fua = flags & flag::FUA != 0;
         Ok(match kind {
-            command::READ => Op::Read { offset },
-            command::WRITE => Op::Write { offset, fua },
-            command::TRIM => Op::Trim { offset, length, fua },
+            command::READ => Op::Command(Command::Read { offset }),
+            command::WRITE => Op::Command(Command::Write { offset, fua }),
+            command::TRIM => Op::Command(Command::Trim { offset, length, fua }),
             command::CACHE => Op::Cache { offset, length },
             command::WRITE_ZEROES => {
                 let (no_hole, fast) = (flags & flag::NO_HOLE != 0, flags & flag::FAST_ZERO != 0);
-                Op::WriteZeroes { offset, length, fua, no_hole, fast }
+                Op::Command(Command::WriteZeroes { offset, length, fua, no_hole, fast })
             }
             _ if self.agreed.allocation => {
                 Op::Status { offset, length, one: flags & flag::REQ_ONE != 0 }

@@ -9,6 +9,7 @@ use super::wire::{self, command, flag, info, option, rep};
 use super::{Agreed, Offer};
 use crate::export::{Errno, ExportInfo, Op};
 use bytes::{option_bytes as opt, request, string as text};
+use gordon_blockio::Command;
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -393,7 +394,9 @@ proptest! {
         let whole = drive(&mut requests(read_only, structured), &bytes, &[]);
         let cut = drive(&mut requests(read_only, structured), &bytes, &cuts);
         for next in &whole {
-            if let ParsedRequest::Request { op: Op::Write { .. }, data, .. } = next {
+            if let ParsedRequest::Request { op, data, .. } = next
+                && matches!(op, Op::Command(Command::Write { .. }))
+            {
                 prop_assert!(data.iter().zip(0u32..).all(|(byte, at)| *byte == (at % 251) as u8));
             }
         }

@@ -8,7 +8,7 @@ mod memory_export;
 
 pub use bytes::{option_bytes, request, string};
 use gordon_nbd::{
-    ConnectionLimits, Errno, Export, ExportInfo, Listen, NbdError, Op, Request, Server,
+    Command, ConnectionLimits, Errno, Export, ExportInfo, Listen, NbdError, Op, Request, Server,
     ServerOptions,
 };
 use gordon_testkit::{skipped, watchdog};
@@ -17,7 +17,7 @@ pub use memory_export::MemoryExport;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::Command as Process;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -272,7 +272,7 @@ impl<S: Read + Write> Client<S> {
     /// Whether the server has closed the connection.
     pub fn is_over(&mut self) -> bool {
         matches!(self.stream.read(&mut [0; 1]), Ok(0))
-            || matches!(self.stream.read(&mut [0; 1]), Err(e) if e.kind() != io::ErrorKind::WouldBlock)
+            || self.stream.read(&mut [0; 1]).is_err_and(|e| e.kind() != io::ErrorKind::WouldBlock)
     }
 }
 
@@ -364,11 +364,15 @@ impl Export for Faulty {
     fn submit(&self, batch: &mut Vec<Request>) {
         for request in batch.drain(..) {
             match request.op() {
-                Op::Read { offset: 0 } | Op::Write { offset: 0, .. } => {
+                Op::Command(Command::Read { offset: 0 } | Command::Write { offset: 0, .. }) => {
                     request.fail(Errno::Io, "a page cannot be read");
                 }
-                Op::Read { offset: 4096 } | Op::Write { offset: 4096, .. } => drop(request),
-                Op::Flush => request.done(),
+                Op::Command(
+                    Command::Read { offset: 4096 } | Command::Write { offset: 4096, .. },
+                ) => {
+                    drop(request);
+                }
+                Op::Command(Command::Flush) => request.done(),
                 Op::Status { .. } => request.done_with(Vec::new()),
                 _ => request.fail(Errno::NoSpc, "the reserve is exhausted"),
             }
@@ -379,7 +383,7 @@ impl Export for Faulty {
 /// Runs a program that must succeed, and returns its output. If it is not installed, reports that
 /// the test is skipped and returns `None`.
 pub fn run(test: &str, program: &str, words: &[&str]) -> Option<String> {
-    let output = match Command::new(program).args(words).output() {
+    let output = match Process::new(program).args(words).output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             skipped(&format!("{test}: {program} is not installed"));
             return None;

@@ -1,11 +1,12 @@
 //! Carries out the actions of the layer.
 
-use super::request::{Command, Completion, OpenRequest, RequestBytes};
+use super::request::{Completion, OpenRequest, RequestBytes};
 use super::{Engine, Payload, TransferredOp};
 use crate::checksums::Proof;
 use crate::error::IoError;
 use crate::format::{NO_LPN, summary, trims};
 use crate::op_digest;
+use gordon_blockio::Command;
 use gordon_ftl::{Action, HostRequest, Input, PageSegment, RequestId, SubRequest};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::BlockId;

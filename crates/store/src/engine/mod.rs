@@ -19,7 +19,7 @@ mod open;
 mod request;
 mod transfer;
 
-pub use request::{Command, Completion, Payload};
+pub use request::{Completion, Payload};
 
 use crate::buffers::Buffers;
 use crate::checksums::Checksums;
@@ -34,6 +34,7 @@ use crate::salvage::Unproven;
 use crate::sync_tracker::{SyncTracker, Syncer};
 use crate::telemetry::{Counters, Telemetry};
 use erases::DeferredErases;
+use gordon_blockio::Command;
 use gordon_ftl::{Extent, Ftl, HostRequest, Input, RequestId};
 use gordon_nand::{Buf, FlashOp, ProgramOrderChecker};
 use gordon_units::{Lpn, Ppn};
@@ -141,6 +142,11 @@ impl<P: Payload> Engine<P> {
     }
 
     /// Accepts a request and processes it as far as possible without waiting for an operation.
+    ///
+    /// Offsets and lengths must be multiples of [`SECTOR`] and lie inside the device. A trim
+    /// discards the logical pages that lie wholly in its range, which then read as zeros; zeroes
+    /// trim them too. Later writes cannot run out of flash space, as everywhere on the device, so
+    /// that `no_hole` needs no attention.
     pub fn start(&mut self, command: Command, payload: P) {
         if self.stopped.is_some() {
             let result = Err(IoError::Stopped);

@@ -1,6 +1,7 @@
-//! Host requests: commands, completions, and requests in flight.
+//! Host requests: completions, and requests in flight.
 
 use crate::error::IoError;
+use gordon_blockio::Command;
 use gordon_ftl::RequestId;
 
 /// The buffer of a request, which the store returns with its completion.
@@ -18,57 +19,6 @@ impl Payload for Vec<u8> {
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         self
-    }
-}
-
-/// A host command. Offsets and lengths are in bytes; they must be multiples of 512 and lie inside
-/// the device. The length of a read or write is that of its payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Read into the payload.
-    Read {
-        /// Start of the range.
-        offset: u64,
-    },
-    /// Write the payload.
-    Write {
-        /// Start of the range.
-        offset: u64,
-        /// Complete when the data are durable.
-        fua: bool,
-    },
-    /// Complete when all earlier completed commands are durable.
-    Flush,
-    /// Discard the logical pages that lie wholly in the range; they then read as zeros.
-    Trim {
-        /// Start of the range.
-        offset: u64,
-        /// Length of the range.
-        length: u64,
-        /// Complete when the trim is durable.
-        fua: bool,
-    },
-    /// Make the whole range read as zeros; whole logical pages are trimmed. Later writes to the
-    /// range cannot run out of flash space, as everywhere on the device.
-    WriteZeroes {
-        /// Start of the range.
-        offset: u64,
-        /// Length of the range.
-        length: u64,
-        /// Complete when the zeros are durable.
-        fua: bool,
-    },
-}
-
-impl Command {
-    /// Whether its completion must wait for a sync.
-    #[must_use]
-    pub fn wants_durable(&self) -> bool {
-        match *self {
-            Self::Read { .. } => false,
-            Self::Flush => true,
-            Self::Write { fua, .. } | Self::Trim { fua, .. } | Self::WriteZeroes { fua, .. } => fua,
-        }
     }
 }
 

@@ -195,7 +195,11 @@ impl Bench {
             0..=5 => self.read(first, sectors),
             6..=13 => self.write(first, sectors, fua),
             14..=15 => self.submit(Command::Trim { offset, length, fua }, first, sectors),
-            16 => self.submit(Command::WriteZeroes { offset, length, fua }, first, sectors),
+            16 => {
+                let (no_hole, fast) = (false, false);
+                let zeroes = Command::WriteZeroes { offset, length, fua, no_hole, fast };
+                self.submit(zeroes, first, sectors);
+            }
             17 if hurry => self.submit(Command::Flush, 0, 0),
             _ => {
                 self.engine.idle();

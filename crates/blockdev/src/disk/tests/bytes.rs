@@ -1,4 +1,5 @@
 use super::*;
+use gordon_blockio::Command;
 use gordon_nbd::{AllocationExtent, Op};
 use gordon_store::Media;
 use gordon_testkit::MemoryMedia;
@@ -21,14 +22,18 @@ fn read(memory: &MemoryMedia, at: u64, len: usize) -> Vec<u8> {
     bytes
 }
 
-const FLUSH: Op = Op::Flush;
+const FLUSH: Op = Op::Command(Command::Flush);
+
+fn read_at(offset: u64) -> Op {
+    Op::Command(Command::Read { offset })
+}
 
 fn write(offset: u64, fua: bool) -> Op {
-    Op::Write { offset, fua }
+    Op::Command(Command::Write { offset, fua })
 }
 
 fn zeroes(offset: u64, length: u64, no_hole: bool, fast: bool) -> Op {
-    Op::WriteZeroes { offset, length, fua: false, no_hole, fast }
+    Op::Command(Command::WriteZeroes { offset, length, fua: false, no_hole, fast })
 }
 
 #[test]
@@ -49,7 +54,7 @@ fn an_acknowledged_write_is_in_the_file_and_a_flushed_one_survives_a_crash() {
         assert_eq!(read(&memory.crashed(|| false), 40 * MIB, 4096), data(40));
         client.ask(write(50 * MIB, true), data(50)).unwrap();
         assert_eq!(read(&memory.crashed(|| false), 50 * MIB, 4096), data(50));
-        assert_eq!(client.ask(Op::Read { offset: 50 * MIB }, vec![9; 512]), Ok(vec![50; 512]));
+        assert_eq!(client.ask(read_at(50 * MIB), vec![9; 512]), Ok(vec![50; 512]));
         let status = serving.status();
         let hosts = &status.hosts;
         assert_eq!((hosts.reads, hosts.writes, hosts.flushes), (1, 41, 1));
@@ -91,7 +96,8 @@ fn zeroes_and_trims_make_holes_that_block_status_reports() {
     assert_eq!(read(&memory, 16896, 512), [1; 512]);
     assert_eq!(memory.blocks(), 16 - 3);
     // A trim writes zeroes to blocks that it covers only in part.
-    client.ask(Op::Trim { offset: 32768 + 512, length: 8192, fua: false }, vec![]).unwrap();
+    let trim = Command::Trim { offset: 32768 + 512, length: 8192, fua: false };
+    client.ask(Op::Command(trim), vec![]).unwrap();
     assert_eq!(read(&memory, 32768, 512), [1; 512]);
     assert_eq!(read(&memory, 32768 + 512, 8192), [0; 8192]);
     assert_eq!(read(&memory, 40960 + 512, 512), [1; 512]);
@@ -132,7 +138,7 @@ fn errors_of_the_file_reach_the_client_and_a_failed_sync_ends_writing() {
         assert_eq!(client.ask(write(MIB, false), vec![1; 4096]), Err(Errno::NoSpc));
         memory.limit(None);
         memory.fail_reads(Some(100));
-        assert_eq!(client.ask(Op::Read { offset: 0 }, vec![0; 512]), Err(Errno::Io));
+        assert_eq!(client.ask(read_at(0), vec![0; 512]), Err(Errno::Io));
         memory.fail_reads(None);
         memory.fail_syncs(true);
         assert_eq!(client.ask(FLUSH, vec![]), Err(Errno::Io));
@@ -140,7 +146,7 @@ fn errors_of_the_file_reach_the_client_and_a_failed_sync_ends_writing() {
         // The kernel may have dropped pages that it could not write, and reports that only once.
         assert_eq!(client.ask(FLUSH, vec![]), Err(Errno::Io));
         assert_eq!(client.ask(write(0, false), vec![1; 512]), Err(Errno::Io));
-        assert_eq!(client.ask(Op::Read { offset: 0 }, vec![0; 512]), Ok(vec![1; 512]));
+        assert_eq!(client.ask(read_at(0), vec![0; 512]), Ok(vec![1; 512]));
         let status = serving.status();
         assert!(status.read_only.unwrap().contains("sync"));
         assert_eq!((status.hosts.failed, status.medium_errors), (5, 5));
