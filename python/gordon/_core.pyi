@@ -72,8 +72,12 @@ def trace_estimate_network(log: str, nodes: list[tuple[str, list[str]]]) -> str:
     each received and sent (JSON)."""
 
 def pareto_front(points: Sequence[Sequence[float]]) -> list[int]:
-    """Indices of the points that no other beats, in the order of the points; the least of each
-    number is best."""
+    """Indices of the points that no other beats, in the order of their first number, then of
+    the next ones; the least of each number is best."""
+
+def survey_mean(model: str, config: str) -> str:
+    """The mean of surveys of several jobs by the model `paper` or `job`, which the config (JSON)
+    describes: its designs, their front and the named ones (JSON)."""
 
 def bills(cases: str) -> str:
     """What runs cost (JSON): a bill for each of the cases (JSON), which have `inputs` and

@@ -23,7 +23,10 @@ FOLDER = Path(__file__).resolve().parents[2] / "python/gordon/reports"
 FILES = {
     "survey": (
         "surveys",
-        ("paper-survey", "job-survey", "tasks-survey", "service-survey"),
+        (
+            *("paper-survey", "job-survey", "tasks-survey", "service-survey"),
+            *("paper-mean", "job-mean"),
+        ),
     ),
     "devices": (
         "runs on simulated devices",

@@ -3,7 +3,9 @@
 use gordon_cachesim::flashcache::{Design, FlashCacheReport};
 use gordon_cachesim::tiered::TieredReport;
 use gordon_cachesim::{CacheReport, CurveReport};
+use gordon_cluster::model::job::mean::JobMeanReport;
 use gordon_cluster::model::job::report::{JobExtras, MachineReport};
+use gordon_cluster::model::paper::mean::PaperMeanReport;
 use gordon_cluster::model::paper::report::{DesignReport, PaperExtras};
 use gordon_cluster::model::service::report::{ServiceExtras, ServiceReport};
 use gordon_cluster::model::tasks::report::{TasksExtras, TasksReport};
@@ -39,11 +41,13 @@ pub(crate) const KINDS: [Kind; 11] = [
 ];
 
 /// A type of the Python package has the name of its kind; `scripts/build/results.py` writes them.
-pub(crate) const REPORTS: [ReportKind; 22] = [
+pub(crate) const REPORTS: [ReportKind; 24] = [
     ReportKind::of::<SurveyReport<DesignReport, PaperExtras>>("paper-survey"),
     ReportKind::of::<SurveyReport<MachineReport, JobExtras>>("job-survey"),
     ReportKind::of::<SurveyReport<TasksReport, TasksExtras>>("tasks-survey"),
     ReportKind::of::<SurveyReport<ServiceReport, ServiceExtras>>("service-survey"),
+    ReportKind::of::<PaperMeanReport>("paper-mean"),
+    ReportKind::of::<JobMeanReport>("job-mean"),
     ReportKind::of::<Report<FlashReport>>("flash-run"),
     ReportKind::of::<Report<DiskReport>>("disk-run"),
     ReportKind::of::<WaReport>("wa-report"),

@@ -160,6 +160,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sort_data::sort_generate, module)?)?;
     module.add_function(wrap_pyfunction!(sort_data::sort_validate, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
+    module.add_function(wrap_pyfunction!(survey::survey_mean, module)?)?;
     module.add_function(wrap_pyfunction!(survey::bills, module)?)?;
     module.add_function(wrap_pyfunction!(survey::pareto_front, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey_missing, module)?)?;

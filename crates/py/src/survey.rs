@@ -4,7 +4,9 @@ use crate::error::raise;
 use crate::watch::watch;
 use gordon_cluster::model::bill::{BillInputs, BillReport};
 use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::model::job::mean::JobMean;
 use gordon_cluster::model::paper::PaperSurvey;
+use gordon_cluster::model::paper::mean::PaperMean;
 use gordon_cluster::model::service::ServiceSurvey;
 use gordon_cluster::model::tasks::TasksSurvey;
 use gordon_cluster::space::config::NodeAlone;
@@ -42,7 +44,7 @@ pub fn survey(
 }
 
 /// Indices of the points that no other beats, of which each has as many numbers as the first one;
-/// the least of each is best. They are in the order of the points.
+/// the least of each is best. They are in the order of the first number, then of the next ones.
 #[pyfunction]
 pub fn pareto_front(points: Vec<Vec<f64>>) -> PyResult<Vec<u64>> {
     let count = points.first().map_or(0, Vec::len);
@@ -54,6 +56,24 @@ pub fn pareto_front(points: Vec<Vec<f64>>) -> PyResult<Vec<u64>> {
         front.add(number, point);
     }
     Ok(front.finish().0)
+}
+
+/// The mean of surveys of several jobs by `model`, which `config` (JSON) describes: its designs,
+/// their front and the named ones (JSON).
+#[pyfunction]
+pub fn survey_mean(model: &str, config: &str) -> PyResult<String> {
+    let text = match model {
+        PAPER => {
+            let mean: PaperMean = from_json(config, "mean").map_err(raise)?;
+            mean.report().map(|report| serde_json::to_string(&report))
+        }
+        JOB => {
+            let mean: JobMean = from_json(config, "mean").map_err(raise)?;
+            mean.report().map(|report| serde_json::to_string(&report))
+        }
+        _ => return Err(PyValueError::new_err(format!("no mean of surveys by `{model}`"))),
+    };
+    text.ok_or_else(|| PyValueError::new_err("no job"))?.map_err(raise)
 }
 
 /// What runs cost (JSON): a bill for each of `cases` (JSON), which have `inputs` and `operation`.

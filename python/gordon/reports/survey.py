@@ -991,3 +991,94 @@ class ServiceSurvey(TypedDict):
     version: str
     #: Warnings for the reader.
     warnings: list[str]
+
+
+class BaselineReport(TypedDict):
+    """The design that others are compared with."""
+
+    #: Name of the design.
+    id: str
+    #: Results without barriers.
+    nosync: OutcomeReport
+    #: Results with barriers at the ends of stages, if stages were given.
+    stages: NotRequired[OutcomeReport]
+    #: Results with a barrier after each sample.
+    sync: OutcomeReport
+
+
+@final
+class PaperMean(TypedDict):
+    """The mean of surveys of several jobs over a grid."""
+
+    #: The mean of what others are compared with.
+    baseline: BaselineReport
+    #: The designs of all jobs, in the order of the space.
+    designs: list[DesignReport]
+    #: Ids of the designs on the Pareto front, by time.
+    front: list[str]
+    #: By name: id of the design; `None` without such a design.
+    named: dict[str, str | None]
+
+
+class MeanOutcome(TypedDict):
+    """The mean time, energy and price of several jobs."""
+
+    #: Energy of all nodes; `None` if it is unknown of a job.
+    energy_j: float | None
+    #: Price of all nodes; `None` if it is unknown of a job.
+    price: float | None
+    #: Price at the upper end of the range.
+    price_high: float | None
+    #: Best estimate in seconds.
+    time_s: float
+    #: Upper end of the 80 % range.
+    time_s_high: float
+    #: Lower end of the 80 % range.
+    time_s_low: float
+
+
+class MeanMachine(TypedDict):
+    """A machine with one of its storages and networks; its time is without what the range is
+    made of, which differs by job.
+    """
+
+    #: Speed of a logical processor, in the unit of the space.
+    core_speed: float
+    #: Number of logical processors.
+    cores: int
+    #: Name of the design.
+    id: str
+    #: Time, energy and price.
+    job: MeanOutcome
+    #: Fraction of the time by what takes it, 0 to 1.
+    limits: dict[str, float]
+    #: Name of the machine.
+    machine: str
+    #: Size of main memory.
+    memory_bytes: int
+    #: Whether its memory holds all jobs; `None` if that is unknown.
+    memory_fits: bool | None
+    #: Network bandwidth of each direction.
+    network_bytes_per_s: float
+    #: Number of nodes.
+    nodes: int
+    #: Price of an hour; `None` if unknown.
+    price_per_hour: float | None
+    #: Mean price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
+    price_per_month: float | None
+    #: Its storage in words.
+    storage: str
+    #: Name of its storage part; `None` if only limits are known.
+    storage_part: str | None
+
+
+@final
+class JobMean(TypedDict):
+    """The mean of surveys of several jobs over the machines of a space."""
+
+    #: The machines of all jobs, in the order of the space.
+    designs: list[MeanMachine]
+    #: Ids of the designs on the Pareto front, by time.
+    front: list[str]
+    #: By name: id of the design; `None` without such a design.
+    named: dict[str, str | None]

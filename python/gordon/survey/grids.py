@@ -4,6 +4,7 @@ The result adds figures relative to the baseline, a comparison with the paper's 
 sensitivity to the overhead ratio.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 from gordon import parameters, power
@@ -11,13 +12,12 @@ from gordon.errors import GordonError
 from gordon.parameters import Parameter
 from gordon.parts import Catalogue
 from gordon.quantity import number, value
-from gordon.reports.survey import PaperSurvey
+from gordon.reports.survey import BaselineReport, PaperMean, PaperSurvey
 from gordon.survey import references, settings, table6
 from gordon.survey import space as spaces
 from gordon.survey.model import Model, Request, common, no_work, places
 from gordon.survey.results import (
     Alternative,
-    Baseline,
     By,
     GridDesign,
     GridResult,
@@ -101,7 +101,8 @@ class Grid(Model[PaperSurvey, GridResult]):
 
     def result(self, raw: PaperSurvey) -> GridResult:
         names, by = raw["named"], _by(raw)
-        designs = self._designs(raw, by)
+        kinds = {row["storage"]: self.parts.storage_kind(row["storage"]) for row in raw["designs"]}
+        designs = placed(raw, by, kinds)
         node, over = self.chosen["node"], raw["over_budget"]["with_other_ratios"]
         return {
             **common(raw, self._parameters(), self._warnings(raw)),
@@ -119,26 +120,6 @@ class Grid(Model[PaperSurvey, GridResult]):
             "sensitivity": _sensitivity(self.fitted, designs, names, over, by),
             "series": raw["series"],
         }
-
-    def _designs(self, raw: PaperSurvey, by: By) -> list[GridDesign]:
-        """The designs with their places, and relative to the baseline."""
-        place, base = places(raw), raw["baseline"][by]
-        designs: list[GridDesign] = []
-        for row in raw["designs"]:
-            at = place(row["id"], self.parts.storage_kind(row["storage"]))
-            designs.append(
-                {
-                    **row,
-                    "storage_kind": at["storage_kind"],
-                    "pareto": at["pareto"],
-                    "relative": {
-                        "time": row[by]["time_s"] / base["time_s"],
-                        "energy": row[by]["energy_j"] / base["energy_j"],
-                    },
-                    "names": at["names"],
-                }
-            )
-        return designs
 
     def _space(self, raw: PaperSurvey) -> GridSpace:
         over = raw["over_budget"]
@@ -171,15 +152,39 @@ class Grid(Model[PaperSurvey, GridResult]):
         return found
 
 
+def placed(
+    raw: PaperSurvey | PaperMean, by: By, kinds: Mapping[str, str | None]
+) -> list[GridDesign]:
+    """The designs with their places, and relative to the baseline. `kinds` has the kind of each
+    storage part."""
+    place, base = places(raw), raw["baseline"][by]
+    designs: list[GridDesign] = []
+    for row in raw["designs"]:
+        at = place(row["id"], kinds[row["storage"]])
+        designs.append(
+            {
+                **row,
+                "storage_kind": at["storage_kind"],
+                "pareto": at["pareto"],
+                "relative": {
+                    "time": row[by]["time_s"] / base["time_s"],
+                    "energy": row[by]["energy_j"] / base["energy_j"],
+                },
+                "names": at["names"],
+            }
+        )
+    return designs
+
+
 def _by(raw: PaperSurvey) -> Literal["sync", "stages"]:
     """The outcome by which designs are compared."""
     return "stages" if "stages" in raw["baseline"] else "sync"
 
 
-def _baseline(raw: PaperSurvey) -> Baseline:
+def _baseline(raw: PaperSurvey) -> BaselineReport:
     """What others are compared with."""
     base = raw["baseline"]
-    found: Baseline = {"id": base["id"], "sync": base["sync"], "nosync": base["nosync"]}
+    found: BaselineReport = {"id": base["id"], "sync": base["sync"], "nosync": base["nosync"]}
     if "stages" in base:
         found["stages"] = base["stages"]
     return found

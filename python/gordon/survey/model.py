@@ -14,6 +14,7 @@ from gordon.options import Path, Progress
 from gordon.options.surveys import SurveyOptions
 from gordon.parameters import Parameter
 from gordon.parts import Catalogue
+from gordon.reports.survey import JobMean, PaperMean
 from gordon.run.inputs import Inputs, JobStage
 from gordon.survey import space as spaces
 from gordon.survey.bills import Goals, Use
@@ -136,7 +137,7 @@ def common(raw: Raw, parameters: list[Parameter], warnings: list[str]) -> Common
     return found
 
 
-def places(raw: Raw) -> Callable[[str, str | None], Place]:
+def places(raw: Raw | PaperMean | JobMean) -> Callable[[str, str | None], Place]:
     """The place of a design, by its id and the kind of its storage part."""
     front = set(raw["front"])
 

@@ -8,18 +8,20 @@ from typing import Any, Literal, NotRequired, TypedDict, final
 
 from gordon.parameters import Parameter
 from gordon.power import Anchor
+from gordon.reports import survey as reports
 from gordon.reports.survey import (
     ApplicationReport,
     Assumption,
+    BaselineReport,
     Charge,
     DesignReport,
     JobReport,
     LoadReport,
     MachineReport,
+    MeanOutcome,
     NearService,
     Objective,
     Operation,
-    OutcomeReport,
     ReferenceReport,
     Refusal,
     Series,
@@ -110,15 +112,6 @@ class GridSpace(TypedDict):
     node: dict[str, Any]
 
 
-class Baseline(TypedDict):
-    """The design that others are compared with."""
-
-    id: str
-    sync: OutcomeReport
-    nosync: OutcomeReport
-    stages: NotRequired[OutcomeReport]
-
-
 class ChangedDesign(TypedDict):
     """A design by another overhead ratio."""
 
@@ -193,7 +186,7 @@ class GridResult(Common):
     #: Whose processor time was simulated, in a sentence.
     charged: str
     spread: str | None
-    baseline: Baseline
+    baseline: BaselineReport
     table6: Table6 | None
     #: Sentences that explain differences to the paper's table.
     differences: list[str]
@@ -313,38 +306,12 @@ class GridMean(Mean):
     designs: list[GridDesign]
     model: Literal["paper", "stages"]
     by: By
-    baseline: Baseline
+    baseline: BaselineReport
     sensitivity: Sensitivity
 
 
-class MeanOutcome(TypedDict):
-    """The mean time, energy and price of several jobs; None if it is unknown of a job."""
-
-    time_s: float
-    time_s_low: float
-    time_s_high: float
-    energy_j: float | None
-    price: float | None
-    price_high: float | None
-
-
-class MeanMachine(Place):
+class MeanMachine(reports.MeanMachine, Place):
     """A machine and the mean of several jobs."""
-
-    id: str
-    machine: str
-    nodes: int
-    cores: int
-    core_speed: float
-    memory_bytes: int
-    storage: str
-    storage_part: str | None
-    network_bytes_per_s: float
-    price_per_hour: float | None
-    price_per_month: float | None
-    memory_fits: bool | None
-    limits: dict[str, float]
-    job: MeanOutcome
 
 
 @final

@@ -32,7 +32,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Seconds of a year of 365.25 days.
-const YEAR: f64 = 365.25 * DAY;
+pub(crate) const YEAR: f64 = 365.25 * DAY;
 const DAY: f64 = 86_400.0;
 /// Share of a year by which its runs may exceed it.
 const ROUNDING: f64 = 1e-9;

@@ -157,20 +157,17 @@ pub(super) struct Compared {
     goals: Goals,
 }
 
+/// What may recommend a design, whatever the objectives.
+const ALWAYS: [Objective; 2] = [Objective::Price, Objective::Energy];
+
 /// The front that is reported; those of `Compared::costs` follow.
 const REPORTED: usize = 0;
 
 impl Compared {
     /// What `goals` say, or what is known of all of `machines`.
     pub fn of(machines: &[Machine], goals: &Goals) -> Self {
-        let goals = goals.clone();
-        let always = [Objective::Price, Objective::Energy];
         if !goals.objectives.is_empty() {
-            let objectives = goals.objectives.clone();
-            let given = objectives.iter().filter(|one| **one != Objective::Time);
-            let others = always.iter().filter(|one| !objectives.contains(one));
-            let costs = given.chain(others).copied().collect();
-            return Self { objectives, costs, goals };
+            return Self::by(goals.objectives.clone(), goals);
         }
         let is_priced = machines.iter().any(|machine| machine.price_per_hour.is_some());
         let is_compared = |m: &&Machine| !is_priced || m.price_per_hour.is_some();
@@ -179,7 +176,15 @@ impl Compared {
         let price = is_priced.then_some(Objective::Price);
         let energy = has_energy.then_some(Objective::Energy);
         let objectives = [Some(Objective::Time), price, energy].into_iter().flatten().collect();
-        Self { objectives, costs: always.to_vec(), goals }
+        Self { objectives, costs: ALWAYS.to_vec(), goals: goals.clone() }
+    }
+
+    /// What `objectives` say, within the limits of `goals`.
+    pub fn by(objectives: Vec<Objective>, goals: &Goals) -> Self {
+        let given = objectives.iter().filter(|one| **one != Objective::Time);
+        let others = ALWAYS.iter().filter(|one| !objectives.contains(one));
+        let costs = given.chain(others).copied().collect();
+        Self { objectives, costs, goals: goals.clone() }
     }
 
     /// What the front that is reported compares.

@@ -12,6 +12,7 @@
 
 mod batches;
 mod front;
+pub(crate) mod mean;
 mod model;
 pub mod report;
 mod select;
@@ -21,7 +22,7 @@ pub use batches::in_batches;
 pub use front::{RunningFront, front};
 pub use model::{Conclusion, Model, Settings, Survey};
 pub use select::{Choice, Chosen, Chunk, Front, Key};
-pub(crate) use select::{chunks, in_order};
+pub(crate) use select::{ChosenIds, choose_among, chunks, in_order};
 pub use table::{NamedColumn, TABLE_KEY};
 
 use crate::error::ClusterError;
@@ -125,7 +126,7 @@ fn evaluated<S: Survey>(
     let timeline = timeline(settings.report_stages, streams, &lags, |window| {
         model.in_stage(&in_stages, window)
     });
-    let id = |best: &Option<(Key, u64)>| best.map(|(_, number)| model.id(number));
+    let ChosenIds { front, named } = chosen.ids(names, |number| model.id(number));
     Ok(SurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
         nodes: settings.nodes,
@@ -134,8 +135,8 @@ fn evaluated<S: Survey>(
         storages: replays.iter().map(|(storage, of)| storage_report(storage, of)).collect(),
         designs_total: model.designs_total(),
         designs,
-        front: front.iter().map(|number| model.id(*number)).collect(),
-        named: names.iter().copied().zip(chosen.best.iter().map(id)).collect(),
+        front,
+        named,
         extras,
         timeline,
         warnings: [model.warnings(), replays.warnings.clone()].concat(),

@@ -55,7 +55,7 @@ pub struct SurveyReport<Design, Extras> {
 }
 
 /// Serializes pairs as a map in their order.
-fn as_map<S: Serializer>(
+pub(crate) fn as_map<S: Serializer>(
     pairs: &[(&'static str, Option<String>)],
     s: S,
 ) -> Result<S::Ok, S::Error> {

@@ -68,10 +68,27 @@ pub struct Chosen {
     pub best: Vec<Option<(Key, u64)>>,
 }
 
+/// The designs that were chosen, by their ids.
+pub(crate) struct ChosenIds {
+    /// The front that is reported, in the order of its objectives.
+    pub front: Vec<String>,
+    /// The best design of each name, if any.
+    pub named: Vec<(&'static str, Option<String>)>,
+}
+
 impl Chosen {
     /// The front that is reported.
     pub fn front(&self) -> &[u64] {
         &self.fronts[0].numbers
+    }
+
+    /// The ids of the front that is reported, and of the best design of each of `names`.
+    pub(crate) fn ids(&self, names: &[&'static str], id: impl Fn(u64) -> String) -> ChosenIds {
+        let best = self.best.iter().map(|best| best.map(|(_, number)| id(number)));
+        ChosenIds {
+            front: self.front().iter().copied().map(&id).collect(),
+            named: names.iter().copied().zip(best).collect(),
+        }
     }
 
     /// The designs with a name, in the order of the names.
@@ -148,6 +165,23 @@ pub(crate) fn choose(
     in_batches(chunks.len(), of_chunk, |choice| whole.append(&choice));
     progress.check()?;
     Ok(whole.finish())
+}
+
+/// Chooses among designs that are all known; `compare` adds a design, by its number, to a choice.
+/// `objectives` is the number of objectives of each front.
+pub(crate) fn choose_among<Design>(
+    designs: &[Design],
+    objectives: &[usize],
+    names: &[&'static str],
+    id: impl Fn(&Design) -> String,
+    compare: impl Fn(&mut Choice, u64, &Design),
+) -> ChosenIds {
+    let mut choice = Choice::new(objectives, names.len());
+    for (number, design) in (0..).zip(designs) {
+        compare(&mut choice, number, design);
+    }
+    let of = |number: u64| id(&designs[usize::try_from(number).expect("an index of a design")]);
+    choice.finish().ids(names, of)
 }
 
 /// Evaluates designs in the order of a key, some at once on all cores. The results are in the order

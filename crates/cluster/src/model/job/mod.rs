@@ -16,12 +16,14 @@
 //! | `demand`, `range`, `load`, `group` | the equations, for many designs at once |
 //! | `evaluate`, `survey` | the designs of a space, and how the driver asks for them |
 //! | `verdict`, `rows`, `notes` | the recommended machine; the table; warnings |
+//! | `mean` | the mean of surveys of several jobs |
 //! | `measured` | checks of measured storages |
 
 pub mod demand;
 mod evaluate;
 pub mod group;
 pub mod load;
+pub mod mean;
 pub(crate) mod measured;
 mod notes;
 pub mod numbers;
@@ -181,8 +183,8 @@ fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
     }
     if let ([_], Some(more)) = (&survey.traces[..], numbers.iter().find(|nodes| **nodes != 1)) {
         let why = format!(
-            "the trace of one machine does not show whether the job can run on {more}; the traces of \
-             all nodes of a cluster do"
+            "the trace of one machine does not show whether the job can run on {more}; the traces \
+             of all nodes of a cluster do"
         );
         return impossible("nodes", why);
     }

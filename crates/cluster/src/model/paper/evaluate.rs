@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// The designs that the Gordon paper names (section 5.4, Table 6): least average power, most work
 /// per joule, least time; each of all designs, and of those with disks.
-const NAMES: [&str; 6] = ["MinP", "MaxE", "MinT", "MinP-disk", "MaxE-disk", "MinT-disk"];
+pub(super) const NAMES: [&str; 6] = ["MinP", "MaxE", "MinT", "MinP-disk", "MaxE-disk", "MinT-disk"];
 
 /// Names of all designs; as many for those with disks follow.
 const NAMES_OF_ALL: usize = NAMES.len() / 2;
@@ -312,14 +312,7 @@ impl Model for PaperModel<'_> {
             };
             let number = self.grid.number(point);
             let (time, energy, power) = (outcome.time, outcome.energy.total().0, outcome.power());
-            choice.compare(0, number, &[time, energy]);
-            let keys = [[power, energy, time], [energy, time, 0.0], [time, energy, 0.0]];
-            for (name, key) in keys.into_iter().enumerate() {
-                choice.propose(name, number, key);
-                if is_disk {
-                    choice.propose(NAMES_OF_ALL + name, number, key);
-                }
-            }
+            propose(choice, number, [time, energy, power], is_disk);
         }
     }
 
@@ -415,6 +408,23 @@ impl Model for PaperModel<'_> {
 
     fn assumptions(&self) -> Vec<Assumption> {
         assumptions(self.survey, self.grid, self.overhead_ratio, self.streams)
+    }
+}
+
+/// Compares a design with the front, and proposes it for [`NAMES`].
+pub(super) fn propose(
+    choice: &mut Choice,
+    number: u64,
+    [time, energy, power]: [f64; 3],
+    is_disk: bool,
+) {
+    choice.compare(0, number, &[time, energy]);
+    let keys = [[power, energy, time], [energy, time, 0.0], [time, energy, 0.0]];
+    for (name, key) in keys.into_iter().enumerate() {
+        choice.propose(name, number, key);
+        if is_disk {
+            choice.propose(NAMES_OF_ALL + name, number, key);
+        }
     }
 }
 

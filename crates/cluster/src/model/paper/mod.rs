@@ -12,6 +12,7 @@ mod evaluate;
 pub mod group;
 pub mod limits;
 pub mod load;
+pub mod mean;
 mod notes;
 pub mod report;
 pub mod simulate;

@@ -1,11 +1,11 @@
 //! What a report says of the designs of a grid. Keys are snake_case and end in their unit.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Time, energy and power of the whole cluster.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct OutcomeReport {
     /// Execution time in seconds.
     pub time_s: f64,
@@ -18,7 +18,7 @@ pub struct OutcomeReport {
 }
 
 /// Wear of the flash of a design.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct FlashReport {
     /// Number of super-blocks erased during the job, on all nodes.
     pub erases: u64,
@@ -40,7 +40,7 @@ pub struct FlashReport {
 }
 
 /// The results of a design.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DesignReport {
     /// Name of the design.
     pub id: String,
