@@ -16,9 +16,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import cycle, islice
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from threading import Timer
 
 import pytest
 
@@ -261,13 +261,37 @@ def test_limit_of_threads(place: Place, tmp_path: Path) -> None:
     place.is_whole()
 
 
-def stopped_in(process: subprocess.Popen[Any], phase: Callable[[], bool]) -> bool:
-    """Waits for a moment of a sort; whether it came before the end."""
-    while process.poll() is None:
-        if phase():
-            return True
-        time.sleep(0.0005)
-    return False
+@contextmanager
+def stopped(args: list[str], moved: int, how: str = "") -> Iterator[subprocess.Popen[str]]:
+    """A sort that has stopped itself after it moved this number of bytes, and goes on at the end.
+    With `,interrupt` it then waits for an interrupt (crates/sort/src/stop.rs)."""
+    process = subprocess.Popen(
+        args,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "GORDON_SORT_STOP": f"{moved}{how}"},
+    )
+    watchdog = Timer(PATIENCE_S, process.kill)
+    watchdog.start()
+    try:
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), f"the sort ended with {status} before it moved {moved} bytes"
+        yield process
+    finally:
+        watchdog.cancel()
+        process.send_signal(signal.SIGCONT)
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    """The errors of a sort that is no longer stopped."""
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    return errors
+
+
+def moved(share: float, passes: int = 2) -> int:
+    """This share of the bytes that a sort reads and writes."""
+    return int(share * 2 * passes * RECORDS * 100)
 
 
 def scratch(pid: int) -> list[Path]:
@@ -278,78 +302,41 @@ def scratch(pid: int) -> list[Path]:
             name = str(link.readlink())
         except OSError:
             continue
-        # For a moment after it is made it has its name.
         if "/.gordon-sort-" in name and name.endswith(" (deleted)"):
             found.append(link)
     return found
-
-
-def size(links: list[Path]) -> int:
-    return max((link.stat().st_size for link in links), default=0)
 
 
 @pytest.mark.parametrize("io", ["threads", "uring"])
 @pytest.mark.parametrize("cut_to", [0, 5_000_000])
 @pytest.mark.parametrize("method", ["distribute", "merge"])
 def test_temporary_file_that_is_cut(place: Place, method: str, cut_to: int, io: str) -> None:
-    """In the first pass, which writes behind the hole, or in the second: never a wrong output."""
-    ends: set[int] = set()
-    # At least one of each; again where this machine was busy and looked too late.
-    for at in islice(cycle((10_000_000, 20_000_000, 29_000_000)), 300):
-        if 1 in ends and at == 10_000_000:
-            break
-        process = subprocess.Popen(
-            command(place.input, "sorted", *METHODS[method], "--io", io, "--temp", place.folder),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-        def grown(pid: int = process.pid, at: int = at) -> bool:
-            return size(scratch(pid)) >= at
-
-        cut = stopped_in(process, grown)
-        if cut:
+    """In the first pass, which writes behind the hole, at its end, or in the second."""
+    args = command(place.input, "sorted", *METHODS[method], "--io", io, "--temp", place.folder)
+    for share in (0.3, 0.5, 0.6):
+        with stopped(args, moved(share)) as process:
             assert names(place.folder) == ["in", "out"]
-            try:
-                os.truncate(scratch(process.pid)[0], cut_to)
-            except (OSError, IndexError):
-                cut = False
-        _, errors = process.communicate(timeout=PATIENCE_S)
-        ends.add(process.returncode)
-        if process.returncode == 0:
-            # What was cut had been read before.
-            assert sort.validate("sorted")["checksum"] == sort.validate(place.made)["checksum"]
-            Path("sorted").unlink()
-            continue
+            temporary = scratch(process.pid)[0]
+            assert temporary.stat().st_size > cut_to
+            os.truncate(temporary, cut_to)
+        errors = ended(process)
         assert process.returncode == 1, errors
         assert errors.count("error: ") == 1, errors
         assert "while it was read" in errors or "do not hold what was written" in errors, errors
         assert "try: leave the files of a sort alone" in errors
         assert not Path("sorted").exists()
         place.is_whole()
-    assert 1 in ends
 
 
 @pytest.mark.parametrize("io", ["threads", "uring"])
 @pytest.mark.parametrize("method", METHODS)
 def test_input_that_is_cut_while_it_is_read(place: Place, method: str, io: str) -> None:
     """Its end goes as soon as the place of the output is taken."""
-    for _ in range(100):
-        process = subprocess.Popen(
-            command(place.input, "sorted", *METHODS[method], "--buffered", "--io", io),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        partial = Path(f"sorted.partial-{process.pid}")
-        stopped_in(process, partial.exists)
+    args = command(place.input, "sorted", *METHODS[method], "--buffered", "--io", io)
+    with stopped(args, 0) as process:
+        assert Path(f"sorted.partial-{process.pid}").exists()
         os.truncate(place.input, 1_000_000)
-        _, errors = process.communicate(timeout=PATIENCE_S)
-        if process.returncode != 0:
-            break
-        # It was read before: this machine looked too late.
-        Path("sorted").unlink()
-        shutil.copyfile(place.made, place.input)
+    errors = ended(process)
     assert process.returncode == 1
     assert f"{place.input}: was cut to" in errors, errors
     assert "while it was read" in errors, errors
@@ -373,8 +360,9 @@ def test_kill_at_any_time(place: Place, method: str, io: str) -> None:
         partial = place.folder / f"out.partial-{process.pid}"
         # From when its output has a place up to the last moments.
         wait = longest * rng.random()
-        if stopped_in(process, partial.exists):
-            time.sleep(wait)
+        while process.poll() is None and not partial.exists():
+            time.sleep(0.0005)
+        time.sleep(wait)
         process.kill()
         process.wait()
         if place.output.stat().st_size > 100:
@@ -395,32 +383,19 @@ def test_kill_at_any_time(place: Place, method: str, io: str) -> None:
 
 @pytest.mark.parametrize("io", ["threads", "uring"])
 @pytest.mark.parametrize("method", METHODS)
-def test_interrupt_at_any_time(place: Place, method: str, io: str) -> None:
-    # Long enough to be seen.
-    args = command(*[place.input] * 8, place.output, *METHODS[method], "--io", io)
-    if method == "one-pass":
-        args += ["--memory", "512MB"]
-    stopped = 0
-    for wait in islice(cycle((0, 0.02, 0.05, 0.1)), 100):
-        if stopped > 0 and wait == 0:
-            break
-        process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
-        partial = place.folder / f"out.partial-{process.pid}"
-        if stopped_in(process, partial.exists):
-            time.sleep(wait)
+def test_interrupt_in_any_pass(place: Place, method: str, io: str) -> None:
+    """Before anything is read, and in each pass while records are left to write."""
+    args = command(place.input, place.output, *METHODS[method], "--io", io)
+    passes = 1 if method == "one-pass" else 2
+    for share in (0, 0.3, 0.6, 0.8):
+        with stopped(args, moved(share, passes), ",interrupt") as process:
+            assert (place.folder / f"out.partial-{process.pid}").exists()
             process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode in (0, 130), errors
-        if place.output.stat().st_size > 100:
-            # It had its name already.
-            place.output.write_bytes(b"the old one")
-            continue
-        stopped += 1
-        assert process.returncode == 130
+        errors = ended(process)
+        assert process.returncode == 130, errors
         assert "Traceback" not in errors, errors
         assert "defect" not in errors, errors
         place.is_whole()
-    assert stopped
 
 
 class Filter(ctypes.Structure):
@@ -492,17 +467,11 @@ def test_a_reused_process_id_is_not_the_killed_sort(place: Place) -> None:
 def test_the_input_as_output(place: Place, method: str) -> None:
     """A kill leaves the old one, whole; without one it is sorted."""
     args = command(place.input, place.input, *METHODS[method])
-    for _ in range(100):
-        process = subprocess.Popen(args, stdout=subprocess.DEVNULL)
-        partial = place.folder / f"in.partial-{process.pid}"
-        stopped_in(process, partial.exists)
+    with stopped(args, moved(0.5, passes=1)) as process:
         process.kill()
-        process.wait()
-        if partial.exists():
-            break
-        # It had its name already: this machine looked too late.
-        shutil.copyfile(place.made, place.input)
-    assert partial.exists()
+    ended(process)
+    assert process.returncode == -signal.SIGKILL
+    assert (place.folder / f"in.partial-{process.pid}").exists()
     assert place.input.read_bytes() == place.made.read_bytes()
     subprocess.run(args, check=True, stdout=subprocess.DEVNULL)
     report = sort.validate(place.input)

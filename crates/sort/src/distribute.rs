@@ -12,6 +12,7 @@ use crate::output::{SortOutput, Writer, Written};
 use crate::partition::Partition;
 use crate::queue::{Op, TransferRequest};
 use crate::space::Space;
+use crate::stop::moved;
 use crate::stream::{Chunk, RecordStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -214,7 +215,7 @@ fn read<S: RecordFormat>(
         failed = failed.and(done.result);
         let at = done.tag as usize;
         let end = blocks[at].len as usize;
-        context.progress.step(end as u64);
+        moved(context.progress, end as u64);
         chunks[at] = Chunk { buffer: done.buffer, start: 0, end };
     }
     failed.map(|()| chunks)

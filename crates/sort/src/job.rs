@@ -14,6 +14,7 @@ use crate::passes::Passes;
 use crate::plan::{Method, Plan, Transfers};
 use crate::queue::IoQueue;
 use crate::report::{Clock, SortReport};
+use crate::stop::moved;
 use crate::stream::Extent;
 use crate::target::OutputFile;
 use crate::temporary::scratch;
@@ -288,6 +289,8 @@ impl Job {
         // A separator may be missing at the end of each file.
         let added = if format.separator().is_some() { extents.len() as u64 } else { 0 };
         target.file().reserve(bytes + added)?;
+        // The output has its place, and nothing was moved.
+        moved(progress, 0);
         clock.end("plan");
 
         let temp = if passes == 1 { Vec::new() } else { self.temp_files()? };

@@ -25,6 +25,7 @@ mod plan;
 mod queue;
 mod report;
 mod space;
+mod stop;
 mod stream;
 mod target;
 mod temporary;

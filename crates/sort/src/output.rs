@@ -5,6 +5,7 @@ use crate::SortError;
 use crate::file::SortFile;
 use crate::memory::{Buffer, PAGE};
 use crate::queue::{IoQueue, Op, TransferDone, TransferRequest};
+use crate::stop::moved;
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,7 +65,7 @@ impl<'a> Writer<'a> {
             back.made -= 1;
         }
         done.result?;
-        self.progress.step(done.part.len() as u64);
+        moved(self.progress, done.part.len() as u64);
         Ok(())
     }
 
@@ -162,7 +163,7 @@ impl<'a> SortOutput<'a> {
 
     fn write_page(&self, place: u64, page: &Buffer, filled: usize) -> Result<(), SortError> {
         self.file.write(self.base + place, &page.get()[..filled])?;
-        self.writer.progress.step(filled as u64);
+        moved(self.writer.progress, filled as u64);
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use crate::file::SortFile;
 use crate::format::RecordFormat;
 use crate::memory::{Buffer, PAGE};
 use crate::queue::{IoQueue, Op, TransferDone, TransferRequest};
+use crate::stop::moved;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -163,7 +164,7 @@ impl<'a, S: RecordFormat> RecordStream<'a, S> {
             self.ahead.pop_front();
             self.taken += 1;
             done.result?;
-            self.progress.step(done.part.len() as u64);
+            moved(self.progress, done.part.len() as u64);
             self.submit_read();
             let chunk = self.prepend_carry(done.buffer, done.part.end, last);
             if self.carry.len() > LONGEST {
