@@ -12,6 +12,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,37 @@ FILES = {
         ("cache-report", "curve-report", "flash-cache-report", "tiered-report"),
     ),
     "storage": ("bandwidth", ("measured-storage", "simulated-storage", "target-description")),
-    "block": ("images", ("check-report", "repair-report", "export-report", "wear")),
+    "block": (
+        "images and served devices",
+        (
+            "created",
+            "ready",
+            "block-status",
+            "check-report",
+            "repair-report",
+            "export-report",
+            "wear",
+        ),
+    ),
     "sort": ("sorts and the files of their benchmark", ("sort-report", "generated", "validated")),
+    "trace": (
+        "traces",
+        (
+            "trace-summary",
+            "capture-outcome",
+            "capture-report",
+            "format-row",
+            "conversion-report",
+            "activity-report",
+            "anonymise-report",
+        ),
+    ),
+    "spark": (
+        "event logs of Spark",
+        ("event-log-summary", "recorded-stages", "network-estimate"),
+    ),
+    "workload": ("generated data", ("web-report", "corpus-manifest")),
+    "plan": ("plans of jobs", ("plan-report",)),
 }
 #: Kinds to which the package adds keys. The types of the others are final, so that mypy can tell
 #: them apart by their keys.
@@ -50,6 +80,10 @@ EXTENDED = (
     "measured-storage",
     "simulated-storage",
     "replicas-report",
+    "trace-summary",
+    "web-report",
+    "corpus-manifest",
+    "plan-report",
 )
 #: The file of the types that several others use.
 SHARED = "shared"
@@ -77,27 +111,54 @@ class Types:
         self.definitions: dict[str, Any] = {}
         self.uses: dict[str, set[str]] = {}
         self._users: list[str] = []
+        self._variants: set[str] = set()
         for kind in kinds:
             schema = json.loads(_core.report_schema(kind))
             self.definitions = schema.get("$defs", {})
             self._define(camel(kind), schema)
-        for kind in kinds:
-            if kind not in EXTENDED:
-                self.texts[camel(kind)] = "@final\n" + self.texts[camel(kind)]
+        for name in {camel(kind) for kind in kinds if kind not in EXTENDED} | self._variants:
+            at = f"class {name}("
+            self.texts[name] = self.texts[name].replace(at, f"@final\n{at}")
 
     def _define(self, name: str, schema: dict[str, Any]) -> None:
         """Adds a type of this name. Two types of one name have to be equal."""
         self._users.append(name)
         self.uses.setdefault(name, set())
-        text = self._class(name, schema) if "properties" in schema else self._alias(name, schema)
+        if "properties" in schema:
+            text = self._class(name, self._flat(schema))
+        else:
+            text = self._alias(name, schema)
         self._users.pop()
         if self.texts.setdefault(name, text) != text:
             sys.exit(f"error: two reports have different types {name}: rename one in Rust")
 
+    def _flat(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """A table with the keys of all its variants; a key that not all of them have may be left
+        out."""
+        variants = schema.get("anyOf", schema.get("oneOf", []))
+        if not variants:
+            return schema
+        fields = dict(schema["properties"])
+        always: list[set[str]] = []
+        for one in variants:
+            # A variant may have a tag next to the table that it refers to.
+            named = self.definitions[one["$ref"].rsplit("/", 1)[1]] if "$ref" in one else {}
+            always.append({*named.get("required", []), *one.get("required", [])})
+            for key, field in (named.get("properties", {}) | one.get("properties", {})).items():
+                known = fields.setdefault(key, field)
+                if known != field:
+                    fields[key] = {"anyOf": [*known.get("anyOf", [known]), field]}
+        needed = sorted(set.intersection(*always))
+        return schema | {
+            "properties": fields,
+            "required": [*schema.get("required", []), *needed],
+        }
+
     def _class(self, name: str, schema: dict[str, Any]) -> str:
         """A table with known keys."""
         needed = schema.get("required", [])
-        lines = [f"class {name}(TypedDict):\n"]
+        words: dict[str, str] = {}
+        lines = [""]
         about = plain(schema.get("description", "").partition("\n\n")[0])
         if about:
             wrapped = textwrap.wrap(about, WIDTH - 10, break_long_words=False)
@@ -106,12 +167,21 @@ class Types:
             lines.append('\n    """\n\n' if len(wrapped) > 1 else '"""\n\n')
         for key, field in schema["properties"].items():
             value = self._value(field, name + camel(key))
+            # A key that may be left out is left out instead of null.
+            value = value if key in needed else f"NotRequired[{value.removesuffix(' | None')}]"
+            if iskeyword(key):
+                words[key] = value
+                continue
             lines.append(
                 commented(field.get("description", "") if field is not True else "", "    ")
             )
-            # A key that may be left out is left out instead of null.
-            value = value if key in needed else f"NotRequired[{value.removesuffix(' | None')}]"
             lines.append(f"    {key}: {value}\n")
+        base = f"_{name}" if words else "TypedDict"
+        lines[0] = f"class {name}({base}):\n"
+        if words:
+            # A class cannot have keys that are words of Python.
+            keys = ", ".join(f'"{key}": {value}' for key, value in words.items())
+            lines.insert(0, f'_{name} = TypedDict("_{name}", {{{keys}}})\n\n\n')
         return "".join(lines)
 
     def _alias(self, name: str, schema: dict[str, Any]) -> str:
@@ -160,10 +230,12 @@ class Types:
         found = {self._words(words): None} if words else {}
         for choice in choices:
             if not _words(choice):
-                # A variant with data is a table with its name as the only key.
-                keys = list(choice.get("properties", {}))
-                inner = name + camel(keys[0]) if len(keys) == 1 else name
+                inner = name + camel(_variant(choice))
+                if inner == self._users[-1]:
+                    inner += "Table"
                 found[self._value(choice, inner)] = None
+                if inner in self.texts and inner != name:
+                    self._variants.add(inner)
         return " | ".join(found)
 
     def _words(self, words: list[Any]) -> str:
@@ -178,6 +250,14 @@ class Types:
             self._define(own, self.definitions[name])
         self.uses[self._users[-1]].add(own)
         return own
+
+
+def _variant(choice: dict[str, Any]) -> str:
+    """The name of a variant with data: the value of its tag, or the only key of its table."""
+    fields = choice.get("properties", {})
+    tags = [field["const"] for field in fields.values() if "const" in field]
+    names = tags or (list(fields) if len(fields) == 1 else [])
+    return str(names[0]) if names else ""
 
 
 def _words(choice: dict[str, Any]) -> list[str]:
@@ -219,7 +299,7 @@ def _shared(made: list[Types]) -> dict[str, str]:
 def source(about: str, texts: list[str], used: set[str]) -> str:
     """The text of a file."""
     head = "# Generated by `scripts/build/results.py`; do not edit.\n"
-    head += f'"""What the core reports of {about}."""\n\n'
+    head += f'"""Types of reports of the core: {about}."""\n\n'
     head += "from typing import Any, Literal, NotRequired, TypedDict, final\n\n"
     if used:
         head += f"from gordon.reports.{SHARED} import {', '.join(sorted(used))}\n\n"

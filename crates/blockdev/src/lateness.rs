@@ -2,13 +2,14 @@
 
 use gordon_units::Ns;
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// An hour in nanoseconds: the largest lateness that the histogram records.
 const HOUR: u64 = 3_600_000_000_000;
 
 /// How late answers were, compared with their simulated time. All values are measured.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Lateness {
     /// Number of answered requests.
     pub requests: u64,

@@ -15,6 +15,7 @@ use gordon_trace::{
 };
 use gordon_units::{Bytes, Ns};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ impl CaptureOptions {
 }
 
 /// Result of a capture.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CaptureOutcome {
     /// Exit status of the command, or 128 plus the signal that ended it.
     pub exit_status: i32,

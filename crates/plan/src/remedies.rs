@@ -7,10 +7,11 @@
 use crate::config::Plan;
 use crate::queue::serve;
 use gordon_units::DataRate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A change of the plan with which all deadlines are met.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Remedy {
     /// Load the next job while one computes.

@@ -5,10 +5,11 @@ use crate::error::PlanError;
 use crate::queue::{Served, Span, serve};
 use crate::remedies::{Remedy, remedies};
 use gordon_units::Ns;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A slice of the array. Rates are in bytes a second.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SliceReport {
     /// Number of nodes.
     pub nodes: u32,
@@ -31,7 +32,7 @@ pub struct SliceReport {
 }
 
 /// The times of a job, in seconds after the start of the plan.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct JobTimes {
     /// Name of the job.
     pub name: String,
@@ -76,7 +77,7 @@ pub struct JobTimes {
 }
 
 /// A plan that was simulated.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlanReport {
     /// Number of nodes of the array.
     pub nodes: u32,

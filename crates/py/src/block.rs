@@ -14,6 +14,7 @@ use gordon_ssd::SsdConfig;
 use gordon_store::{Backend, Faults, Image};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -32,18 +33,29 @@ struct Create {
 }
 
 /// A created image, as reported to Python.
-#[derive(Serialize)]
-struct Created {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Created {
+    /// Always `block-image`.
     kind: &'static str,
+    /// Version of this program.
     version: &'static str,
+    /// UUID of the image.
     uuid: String,
+    /// The device in the image.
     device: gordon_store::DeviceParams,
+    /// Exported capacity in bytes.
     capacity: u64,
+    /// Size of a mapping unit in bytes.
     unit: u64,
+    /// Number of super-blocks.
     blocks: u32,
+    /// Super-blocks with a block that is bad from the factory.
     bad_blocks: usize,
+    /// Size of a super-page in bytes.
     super_page: u64,
+    /// Size of the array in bytes.
     raw: u64,
+    /// Size of the file in bytes.
     file_bytes: u64,
 }
 
@@ -135,11 +147,15 @@ impl Serve {
 }
 
 /// Where the export is reachable, as reported to Python.
-#[derive(Serialize)]
-struct Ready {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Ready {
+    /// Addresses of the export.
     places: Vec<String>,
+    /// Addresses of its status.
     status: Vec<String>,
+    /// Capacity in bytes.
     capacity: u64,
+    /// Parts of the description of a device that have no effect.
     warnings: Vec<String>,
 }
 

@@ -1,8 +1,13 @@
 //! The kinds of config that users write, and the kinds of report.
 
+use crate::block::{Created, Ready};
+use crate::nodes::CaptureReport;
+use crate::trace::FormatRow;
+use gordon_blockdev::Status;
 use gordon_cachesim::flashcache::{Design, FlashCacheReport};
 use gordon_cachesim::tiered::TieredReport;
 use gordon_cachesim::{CacheReport, CurveReport};
+use gordon_capture::CaptureOutcome;
 use gordon_cluster::model::job::mean::JobMeanReport;
 use gordon_cluster::model::job::report::{JobExtras, MachineReport};
 use gordon_cluster::model::paper::mean::PaperMeanReport;
@@ -14,7 +19,7 @@ use gordon_cluster::survey::report::SurveyReport;
 use gordon_config::{Kind, ReportKind};
 use gordon_hdd::DiskConfig;
 use gordon_hdd::classic::ClassicConfig;
-use gordon_plan::JobQueue;
+use gordon_plan::{JobQueue, PlanReport};
 use gordon_probe::{CharacteriseReport, TargetDescription};
 use gordon_replay::characterise;
 use gordon_replay::replicas::ReplicasReport;
@@ -25,6 +30,11 @@ use gordon_replay::wa::WaReport;
 use gordon_sort::{Generated, Settings, SortReport, Validated};
 use gordon_ssd::SsdConfig;
 use gordon_store::{CheckReport, ExportReport, RepairReport, Wear};
+use gordon_trace::activity::ActivityReport;
+use gordon_trace::formats::ConversionReport;
+use gordon_trace::spark::{EventLogSummary, NetworkEstimate, RecordedStages};
+use gordon_trace::{AnonymiseReport, TraceSummary};
+use gordon_workload::{CorpusManifest, WebReport};
 
 pub(crate) const KINDS: [Kind; 11] = [
     Kind::of::<Space>("space"),
@@ -41,7 +51,7 @@ pub(crate) const KINDS: [Kind; 11] = [
 ];
 
 /// A type of the Python package has the name of its kind; `scripts/build/results.py` writes them.
-pub(crate) const REPORTS: [ReportKind; 24] = [
+pub(crate) const REPORTS: [ReportKind; 40] = [
     ReportKind::of::<SurveyReport<DesignReport, PaperExtras>>("paper-survey"),
     ReportKind::of::<SurveyReport<MachineReport, JobExtras>>("job-survey"),
     ReportKind::of::<SurveyReport<TasksReport, TasksExtras>>("tasks-survey"),
@@ -66,4 +76,20 @@ pub(crate) const REPORTS: [ReportKind; 24] = [
     ReportKind::of::<RepairReport>("repair-report"),
     ReportKind::of::<ExportReport>("export-report"),
     ReportKind::of::<Wear>("wear"),
+    ReportKind::of::<Created>("created"),
+    ReportKind::of::<Ready>("ready"),
+    ReportKind::of::<Status>("block-status"),
+    ReportKind::of::<TraceSummary>("trace-summary"),
+    ReportKind::of::<CaptureOutcome>("capture-outcome"),
+    ReportKind::of::<CaptureReport>("capture-report"),
+    ReportKind::of::<FormatRow>("format-row"),
+    ReportKind::of::<ConversionReport>("conversion-report"),
+    ReportKind::of::<ActivityReport>("activity-report"),
+    ReportKind::of::<AnonymiseReport>("anonymise-report"),
+    ReportKind::of::<EventLogSummary<'_>>("event-log-summary"),
+    ReportKind::of::<RecordedStages>("recorded-stages"),
+    ReportKind::of::<NetworkEstimate>("network-estimate"),
+    ReportKind::of::<WebReport>("web-report"),
+    ReportKind::of::<CorpusManifest>("corpus-manifest"),
+    ReportKind::of::<PlanReport>("plan-report"),
 ];

@@ -11,6 +11,8 @@ use gordon_trace::spark::{EventLog, NodeExecutors, estimate_network, event_logs,
 use gordon_trace::{Profile, Trace, anonymise};
 use gordon_units::{Bytes, Hertz, Ns, Progress};
 use pyo3::prelude::*;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,17 +65,26 @@ pub fn trace_formats() -> PyResult<String> {
     json(&formats)
 }
 
-#[derive(serde::Serialize)]
-struct FormatRow {
+/// A trace format.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FormatRow {
+    /// Name of the format.
     name: &'static str,
     /// `blocks`, `objects` or `activity`.
     of: &'static str,
+    /// A description.
     about: &'static str,
+    /// The documentation of the format.
     source: &'static str,
+    /// The data on which the reader is tested.
     tested_on: &'static str,
+    /// Whether it is read, and what is not.
     supported: &'static str,
+    /// Whether it can be written.
     written: bool,
+    /// Whether its records are requests of objects.
     objects: bool,
+    /// The columns of a format that has some.
     columns: Option<String>,
 }
 
@@ -143,7 +154,8 @@ pub fn trace_convert_activity(
         .map(|text| text.parse().map_err(|error| raise(format!("--clock {text}: {error}"))))
         .transpose()?;
     let options = ActivityOptions { cores, clock, skip_bad };
-    let work = |progress: &Progress| activity::convert(&inputs, &target, format, &options, progress);
+    let work =
+        |progress: &Progress| activity::convert(&inputs, &target, format, &options, progress);
     let pending = watch(py, tick, work)?.map_err(raise_activity)?;
     // If Ctrl-C ended the process that writes to the pipe, the end of the pipe is not the end of
     // the trace.
@@ -257,6 +269,6 @@ pub fn trace_convert(
     json(&py.detach(|| done.publish()).map_err(raise)?)
 }
 
-fn json(value: &impl serde::Serialize) -> PyResult<String> {
+fn json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(raise)
 }

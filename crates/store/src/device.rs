@@ -9,13 +9,15 @@ use crate::faults::Faults;
 use gordon_ftl::{Config, VictimPolicy};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Size of a sector in bytes, the smallest addressable amount.
 pub const SECTOR: u64 = 512;
 
 /// A flash array with a translation layer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceParams {
     /// Name of the preset from which the device was made.
@@ -27,8 +29,10 @@ pub struct DeviceParams {
     /// Seed of bad blocks, faults and random choices.
     pub seed: u64,
     /// Dimensions of the array.
+    #[schemars(with = "BTreeMap<String, u32>")]
     pub geometry: Geometry,
     /// Shape of a super-page.
+    #[schemars(with = "BTreeMap<String, u32>")]
     pub super_page: SuperPageShape,
     /// Parameters of the translation layer.
     pub ftl: FtlParams,
@@ -37,7 +41,7 @@ pub struct DeviceParams {
 }
 
 /// The parameters of the layer that an image can choose; see [`Config`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FtlParams {
     /// Number of write points.

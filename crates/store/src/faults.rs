@@ -21,10 +21,11 @@
 pub use gordon_nand::factory_bad;
 use gordon_nand::{Endurance, Layout};
 use gordon_units::{BlockId, Ppn, SplitMix64, splitmix64};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Rates of faults.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
     /// Fraction of physical blocks that are bad from the factory.

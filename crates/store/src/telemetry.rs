@@ -1,10 +1,11 @@
 //! Counters of a store, for live displays and metrics.
 
 use gordon_ftl::Stats;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Operations of a die group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DieGroupCounters {
     /// Super-pages read.
     pub reads: u64,

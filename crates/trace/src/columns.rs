@@ -20,7 +20,7 @@ pub enum ColumnKind {
 }
 
 /// Description of one column of a part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Column {
     /// Its name in the file.
     pub name: String,

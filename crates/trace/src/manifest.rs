@@ -4,6 +4,7 @@ use crate::columns::Column;
 use crate::profile::Profile;
 use crate::scope::Scope;
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const MANIFEST_FILE: &str = "manifest.json";
@@ -38,7 +39,7 @@ pub const VERSION: u32 = 2;
 pub(crate) const OLDEST_VERSION: u32 = 1;
 
 /// Description of a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// Always [`FORMAT`].
     pub format: String,
@@ -85,7 +86,7 @@ pub struct Manifest {
 }
 
 /// Origin of a converted trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportSource {
     /// Name of the format.
     pub format: String,
@@ -94,7 +95,7 @@ pub struct ImportSource {
 }
 
 /// Bytes that the processes of the command read: fetched from storage, and requested of files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandReads {
     /// Bytes fetched from storage for the command, with read-ahead and page faults: `read_bytes` of
     /// `/proc/PID/io`.
@@ -126,7 +127,7 @@ impl CommandReads {
 }
 
 /// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEnd {
     /// The command exited with this status.
@@ -146,7 +147,7 @@ impl CommandEnd {
 }
 
 /// The machine that a trace comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineInfo {
     /// Name of the processor, as the processor reports it; on Arm, that of the first core.
     pub cpu_model: String,
@@ -170,7 +171,7 @@ pub struct MachineInfo {
 }
 
 /// A block device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskInfo {
     /// Name without `/dev/`.
     pub name: String,
@@ -206,7 +207,7 @@ pub struct DiskInfo {
 }
 
 /// A network interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceInfo {
     /// Name of the interface.
     pub name: String,
@@ -217,7 +218,7 @@ pub struct InterfaceInfo {
 }
 
 /// One file of a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TracePart {
     /// Name in the folder of the trace.
     pub file: String,
@@ -232,7 +233,7 @@ pub struct TracePart {
 }
 
 /// Something that capture could not record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unavailable {
     /// Its name.
     pub what: String,
@@ -241,7 +242,7 @@ pub struct Unavailable {
 }
 
 /// Counters of the block log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockLog {
     /// Events received from the kernel: issues, completions and requeues.
     pub events: u64,

@@ -1,10 +1,11 @@
 //! Rates that replace counters on machines that do not have them.
 
 use gordon_units::{Source, Sourced};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Rates to estimate instructions and cache misses from CPU time, for machines that count neither.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Instructions per cycle of a busy core.

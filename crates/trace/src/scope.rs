@@ -1,10 +1,11 @@
 //! What a trace covers: a machine, or a node, which is a part of a machine that stands for a
 //! machine of a cluster.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a trace covers, and on which host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scope {
     /// The host, by the identifier of its boot (`/proc/sys/kernel/random/boot_id`); `None` if it is
     /// unknown.
@@ -16,7 +17,7 @@ pub struct Scope {
 }
 
 /// The part of a host that a trace covers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ScopePart {
     /// All of it.
@@ -28,7 +29,7 @@ pub enum ScopePart {
 }
 
 /// A node of a cluster on a machine that it shares with other nodes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeScope {
     /// Name of the node.
     pub name: String,
@@ -54,7 +55,7 @@ pub struct NodeScope {
 }
 
 /// Something that a node has in common with other nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shared {
     /// A column, or a device.
     pub what: String,

@@ -17,7 +17,7 @@ const MUCH_READ_AMPLIFICATION: f64 = 1.3;
 
 /// The summary of a trace. Quantities with a unit are strings; the key of a plain number names its
 /// unit.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TraceSummary {
     /// Folder of the trace.
     pub path: String,
@@ -64,7 +64,7 @@ pub struct DeviceSummary {
 }
 
 /// The samples as columns, with one entry per sample.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct SampleSeries {
     start_s: Vec<f64>,
     span_s: Vec<f64>,
@@ -85,7 +85,7 @@ pub struct SampleSeries {
 }
 
 /// Totals of the requests of one operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RequestTotals {
     /// Number of requests.
     pub requests: u64,
@@ -94,7 +94,7 @@ pub struct RequestTotals {
 }
 
 /// Figures of the block log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct BlockSummary {
     /// Number of requests of all operations.
     pub events: u64,

@@ -364,7 +364,8 @@ fn inputs_of_other_kinds_are_refused() {
     let empty = tempfile::tempdir().unwrap();
     let error = EventLog::read(empty.path(), false, &Progress::default()).unwrap_err();
     assert!(matches!(error, EventLogError::NotEventLog { .. }), "{error}");
-    let error = EventLog::read(&empty.path().join("none"), false, &Progress::default()).unwrap_err();
+    let error =
+        EventLog::read(&empty.path().join("none"), false, &Progress::default()).unwrap_err();
     assert!(matches!(error, EventLogError::Open { .. }), "{error}");
     let stopped = Progress { stop: true.into(), ..Progress::default() };
     let error = EventLog::read(&log_of_3_5(), false, &stopped).unwrap_err();

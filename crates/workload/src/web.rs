@@ -16,6 +16,7 @@ use crate::{specweb99, surge};
 use gordon_blockio::IoOp;
 use gordon_trace::{BlockFileWriter, BlockFlags, BlockIo, ColumnKind, Columns};
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ const SECTOR: u64 = 512;
 const PROGRESS_INTERVAL: u64 = 1 << 16;
 
 /// The model that generates the requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Workload {
     /// The users of Barford and Crovella, as the FlashCache paper changed them.
@@ -36,7 +37,7 @@ pub enum Workload {
 }
 
 /// Description of a load to generate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebConfig {
     /// The model of the clients.
@@ -54,7 +55,7 @@ pub struct WebConfig {
 }
 
 /// Description of a generated load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WebReport {
     /// Version of the program. Another version may generate other requests from the same seed.
     pub version: &'static str,
@@ -89,7 +90,7 @@ pub struct WebReport {
 }
 
 /// Number of requests of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KindCount {
     /// Name of the kind.
     pub kind: &'static str,

@@ -4,10 +4,11 @@ use gordon_blockio::Device;
 use gordon_hdd::drive::Drive;
 use gordon_hdd::{DiskStats, PowerConfig};
 use gordon_units::Ns;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The part of a status that only disks have.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DiskStatus {
     /// Number of disks.
     pub disks: usize,
@@ -18,7 +19,7 @@ pub struct DiskStatus {
 }
 
 /// Operation of the simulated disks, summed over all of them. All values are modelled.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Drives {
     /// Reads served from a buffer alone.
     pub buffer_hits: u64,
@@ -45,7 +46,7 @@ pub struct Drives {
 }
 
 /// Time of the mechanism.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Moves {
     /// Mean for each positioning; `None` if there was none.
     pub mean: Option<f64>,

@@ -4,10 +4,11 @@ use crate::payload::NbdPayload;
 use gordon_nand::{Timing, endurance_used, lifetime_years};
 use gordon_store::{BlockHealth, DieGroupCounters, Engine, Payload, Telemetry};
 use gordon_units::{BlockId, Bytes, Ns};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The part of a status that only flash images have.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FlashStatus {
     /// UUID of the image.
     pub uuid: String,
@@ -74,7 +75,7 @@ pub struct FlashStatus {
 }
 
 /// Logical pages programmed, by cause.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Programmed {
     /// Written by hosts.
     pub host: u64,
@@ -91,7 +92,8 @@ pub struct Programmed {
 }
 
 /// Erases of super-blocks over their life.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "WearSummary")]
 pub struct Wear {
     /// Erases of the least erased super-block.
     pub least: u32,
@@ -105,7 +107,7 @@ pub struct Wear {
 /// difference of two queries is the busy time between them. In simulated time they are the busy
 /// times of the simulated die groups; at full speed they are the counted operations times the times
 /// of the part, as if they ran sequentially.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Busy {
     /// By group of buses.
     pub buses: Vec<u64>,
@@ -115,7 +117,7 @@ pub struct Busy {
 
 /// Busy times divided by the time since the start. At full speed a value above 1 means that the
 /// flash could not have done the work in this time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Utilisation {
     /// By group of buses.
     pub buses: Vec<f64>,

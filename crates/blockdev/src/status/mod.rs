@@ -12,11 +12,12 @@ use crate::lateness::Lateness;
 use crate::payload::NbdPayload;
 use gordon_store::{Engine, Histogram};
 use gordon_units::Ns;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The status of a device at one time. Counts and times are since the start of serving. Values are
 /// counted unless their description says "measured" or "modelled".
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Status {
     /// `block-status` for flash, `disk-status` for disks.
     pub kind: &'static str,
@@ -45,7 +46,7 @@ pub struct Status {
 }
 
 /// Requests of hosts to a device.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct HostCounts {
     /// Read requests.
     pub reads: u64,
@@ -69,14 +70,16 @@ pub struct HostCounts {
     pub host_bytes_trimmed: u64,
     /// Requests in flight at the arrival of a request, itself included, in a histogram by powers of
     /// two: bucket n counts values from 2^(n-1) to 2^n - 1.
+    #[schemars(with = "Vec<u64>")]
     pub queue_depth: Histogram,
     /// Time between the arrivals of consecutive requests in ns, in the same kind of histogram;
     /// requests of one batch have 0.
+    #[schemars(with = "Vec<u64>")]
     pub arrivals_ns: Histogram,
 }
 
 /// The part of a status that depends on the kind of device.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum DeviceStatus {
     /// A flash image.

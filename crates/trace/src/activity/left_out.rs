@@ -3,6 +3,7 @@
 use super::host::{HostActivity, HostSample};
 use crate::manifest::{SAMPLES, SOME_IO, STEADY_CLOCK, TIME_OF_RESTARTS, Unavailable};
 use gordon_units::Ns;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,7 +18,7 @@ const LARGEST: f64 = (1_u64 << 62) as f64;
 const MOST: f64 = 1.05;
 
 /// Samples that were left out, and irregular times.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Samples that repeat the time of another one. They are left out.
     pub duplicates: u64,

@@ -94,7 +94,11 @@ fn content(path: &Path, why: String) -> ActivityError {
     ActivityError::Content { path: path.to_owned(), why, hint: HINT }
 }
 
-fn read_file(path: &Path, progress: &Progress, recorded: &mut Recorded) -> Result<(), ActivityError> {
+fn read_file(
+    path: &Path,
+    progress: &Progress,
+    recorded: &mut Recorded,
+) -> Result<(), ActivityError> {
     let file =
         File::open(path).map_err(|source| FormatError::Open { path: path.to_owned(), source })?;
     let damaged = |why: String| {

@@ -11,6 +11,7 @@ use crate::model::Sample;
 use crate::spark::{EventLog, NamedStage};
 use crate::summary::RequestTotals;
 use crate::write::{ActivityWriter, TraceFolder};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -30,7 +31,7 @@ pub struct PendingActivity {
 }
 
 /// Report of a conversion.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ActivityReport {
     /// The files that were read.
     pub input: Vec<String>,
@@ -60,7 +61,7 @@ pub struct ActivityReport {
 }
 
 /// The trace of one host. Amounts are totals of the machine, without virtual disks.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HostReport {
     /// Name of the host in the input.
     pub host: String,

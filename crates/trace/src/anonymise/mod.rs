@@ -16,6 +16,7 @@ use crate::read::Trace;
 use crate::spark::{STAGES_FILE, TASKS_FILE};
 use crate::write::{BlockWriter, TraceFolder};
 use names::{NameKind, Names};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 const RUN_FILE: &str = "run.json";
 
 /// What a copy consists of.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AnonymiseReport {
     /// Number of traces.
     pub traces: u64,

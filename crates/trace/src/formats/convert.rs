@@ -13,13 +13,14 @@ use super::write::RequestWriter;
 use crate::summary::RequestTotals;
 use gordon_blockio::IoOp;
 use gordon_units::Ns;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Report of a conversion. Counters have the same meaning as in [`ReadCounts`].
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ConversionReport {
     /// How the input was read: its format, how that was chosen, its units.
     pub input: InputNote,
@@ -70,7 +71,7 @@ pub struct ConversionReport {
 }
 
 /// A request in a report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RequestLine {
     /// Time since the first request.
     pub at_ns: u64,

@@ -4,6 +4,7 @@ use super::error::EventLogError;
 use super::model::{Executor, NamedStage, Stage, Task, TaskFigures};
 use super::settings::Settings;
 use gordon_units::Ns;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,7 +54,7 @@ pub struct EventLog {
 }
 
 /// What an event log records, without its tasks.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EventLogSummary<'a> {
     /// Version of Spark; empty if the log does not have its start.
     pub version: &'a str,
@@ -84,7 +85,7 @@ pub struct EventLogSummary<'a> {
 }
 
 /// An executor.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExecutorSummary<'a> {
     /// Its identifier; `driver` in local mode.
     pub id: &'a str,

@@ -1,6 +1,7 @@
 //! What is known of an application: executors, stages and tasks.
 
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -243,7 +244,7 @@ impl TaskFigures {
 }
 
 /// A stage as `gordon survey --stages` reads it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NamedStage {
     /// Number and name of the stage; the attempt if it is not the first.
     pub name: String,

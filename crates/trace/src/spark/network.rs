@@ -14,6 +14,7 @@ use crate::model::Sample;
 use crate::read::Trace;
 use crate::write::{ActivityWriter, TraceFolder};
 use gordon_units::{Bytes, Ns};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,14 +38,14 @@ pub struct NodeExecutors {
 }
 
 /// What was added to the traces.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NetworkEstimate {
     /// Bytes received and sent by each node.
     pub nodes: Vec<NodeTraffic>,
 }
 
 /// Traffic of a node over its trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeTraffic {
     /// Bytes received.
     pub rx_bytes: u64,

@@ -10,6 +10,7 @@ use arrow_array::{Array, RecordBatch};
 use gordon_units::Ns;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -50,7 +51,7 @@ struct About {
 }
 
 /// The stages that the tables of an event log have.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RecordedStages {
     /// Name of the application.
     pub application: String,
@@ -69,7 +70,7 @@ pub struct RecordedStages {
 }
 
 /// One attempt of a stage.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RecordedStage {
     /// Its number, name and attempt, and its times after the start of the application.
     #[serde(flatten)]

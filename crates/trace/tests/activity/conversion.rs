@@ -4,9 +4,9 @@ use gordon_trace::activity::{
     ActivityError, ActivityFormat, ActivityOptions, ActivityReport, convert,
 };
 use gordon_trace::{ColumnKind, Sample, Trace};
+use gordon_units::Progress;
 use std::fs;
 use std::path::PathBuf;
-use gordon_units::Progress;
 use tempfile::TempDir;
 
 pub struct Conversion {

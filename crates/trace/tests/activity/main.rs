@@ -13,11 +13,11 @@ mod sysstat;
 use gordon_trace::TraceError;
 use gordon_trace::activity::{ActivityError, ActivityFormat, ActivityOptions, convert, detect};
 use gordon_trace::formats::FormatError;
+use gordon_units::Progress;
 use prometheus::{answer, cores};
 use sadf::{DATABASE, two_samples};
 use std::fs;
 use std::path::Path;
-use gordon_units::Progress;
 
 #[test]
 fn an_existing_output_is_never_replaced() {

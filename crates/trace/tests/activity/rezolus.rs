@@ -4,6 +4,7 @@ use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use gordon_trace::Trace;
 use gordon_trace::activity::{ActivityError, ActivityFormat, ActivityOptions, convert, detect};
+use gordon_units::Progress;
 use gordon_units::{Bytes, Ns};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -12,7 +13,6 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
-use gordon_units::Progress;
 
 /// Name, labels and values of a column.
 type CounterColumn<'a> = (&'a str, &'a [(&'a str, &'a str)], [u64; 3]);

@@ -7,10 +7,10 @@ use crate::sadf::{
 use gordon_trace::activity::{ActivityError, ActivityFormat, ActivityOptions, convert};
 use gordon_trace::formats::FormatError;
 use gordon_trace::{ColumnKind, Sample, Trace, TraceError};
+use gordon_units::Progress;
 use gordon_units::{Bytes, Hertz, Ns};
 use std::fmt::Write as _;
 use std::fs;
-use gordon_units::Progress;
 
 #[test]
 fn json_of_sadf_becomes_a_trace() {

@@ -7,6 +7,7 @@ use super::sources::{ENGLISH, LanguageFiles, SourceFacts};
 use super::web::Templates;
 use crate::WorkloadError;
 use gordon_units::Progress;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// The seed text of a language, and what was learned from it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LanguageFacts {
     /// Its name, as `de` or `pt_BR`.
     pub language: String,

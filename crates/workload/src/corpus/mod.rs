@@ -32,6 +32,7 @@ use learn::SeedRequest;
 use numbers::NumberGenerator;
 use parts::CorpusFolder;
 use records::{RECORD, RecordGenerator};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -48,7 +49,7 @@ const SMALLEST_PART: Bytes = Bytes(1 << 20);
 const MOST_PARTS: u64 = 100_000;
 
 /// Kind of the records of a corpus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CorpusKind {
     /// Lines of text in several languages.
@@ -95,7 +96,7 @@ pub struct CorpusConfig {
 }
 
 /// Parameters that the bytes of a corpus depend on, in addition to seed and seed text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CorpusParameters {
     /// Requested size in bytes.
     pub size: u64,
@@ -111,6 +112,7 @@ pub struct CorpusParameters {
     pub document_lines: Option<u64>,
     /// Number of the first record, in decimal; `None` except for records of the sort benchmark.
     #[serde(serialize_with = "decimal")]
+    #[schemars(with = "Option<String>")]
     pub first_record: Option<u128>,
 }
 
@@ -120,7 +122,7 @@ fn decimal<S: serde::Serializer>(number: &Option<u128>, to: S) -> Result<S::Ok, 
 }
 
 /// Description of a generated corpus, the contents of `manifest.json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CorpusManifest {
     /// Version of this format.
     pub corpus_version: u32,

@@ -7,6 +7,7 @@
 use super::generator::{Generator, Part, Separation};
 use crate::WorkloadError;
 use gordon_units::{Bytes, Progress};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -23,7 +24,7 @@ const SYNCED: u64 = 8 << 20;
 const WAITING: usize = 2;
 
 /// A part file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CorpusFile {
     /// Its name in the folder.
     pub name: String,

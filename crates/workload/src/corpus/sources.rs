@@ -2,6 +2,7 @@
 
 use crate::WorkloadError;
 use gordon_units::{Progress, splitmix64};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub const ENGLISH: &str = "en";
 
 /// Where seed text came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum SourceFacts {
     /// A Debian package.
