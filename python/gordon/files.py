@@ -1,8 +1,10 @@
-"""Output files, written completely or not at all: under a temporary name first, then renamed."""
+"""Input files as text. Output files, written completely or not at all: under a temporary name
+first, then renamed."""
 
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from os import PathLike, fspath
@@ -13,6 +15,26 @@ from gordon.errors import GordonError
 
 #: The path of standard output.
 STDOUT = "-"
+
+
+def text_of(path: str | PathLike[str], what: str, hint: str = "") -> str:
+    """The text of a file; `what` the file is to be, such as `the space`. Raises GordonError if it
+    cannot be read, or is not text in UTF-8."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise GordonError(
+            f"cannot read {what} {fspath(path)}: {why}", hint, kind="unreadable-file"
+        ) from None
+
+
+def table_of(content: str, origin: str) -> dict[str, Any]:
+    """The table of a TOML file, whose name is `origin`. Raises GordonError."""
+    try:
+        return tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        raise GordonError(f"{origin}: {error}", "fix the TOML at this place", "bad-toml") from None
 
 
 def write_all(files: dict[str, Any]) -> None:

@@ -4,10 +4,10 @@ import json
 from copy import deepcopy
 from os import fspath
 from pathlib import Path
-from typing import Any
 
 from gordon import _core, parts
-from gordon.errors import GordonError
+from gordon.files import text_of
+from gordon.options import Config as Config
 from gordon.options import Device as Device
 
 
@@ -18,7 +18,7 @@ def text(kind: str, name: str) -> str:
     return parts.text(kind, name)
 
 
-def load(kind: str, device: Device) -> dict[str, Any]:
+def load(kind: str, device: Device) -> Config:
     """The content of the device, checked by the core. Raises GordonError."""
     if isinstance(device, dict):
         return deepcopy(device)
@@ -28,15 +28,8 @@ def load(kind: str, device: Device) -> dict[str, Any]:
         return parts.load(kind, path)
     if not ("/" in path or path.endswith(".toml") or Path(path).is_file()):
         raise parts.unknown(f"{kind} preset", path, names)
-    try:
-        content = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not a text file"
-        hint = f"`gordon {kind} presets` lists the shipped devices"
-        raise GordonError(
-            f"cannot read the device file {path}: {why}", hint, kind="unreadable-file"
-        ) from None
-    loaded: dict[str, Any] = json.loads(_core.load_toml(kind, content, path))
+    content = text_of(path, "the device file", f"`gordon {kind} presets` lists the shipped devices")
+    loaded: Config = json.loads(_core.load_toml(kind, content, path))
     return loaded
 
 

@@ -3,7 +3,6 @@
 All prices of a file are in one currency, its `currency`.
 """
 
-import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -11,8 +10,11 @@ from typing import Annotated
 
 from gordon import tables
 from gordon.errors import GordonError
+from gordon.files import table_of, text_of
 from gordon.parts import unknown
 from gordon.tables import Bytes, Limits, Value
+
+_HINT = "`gordon cost inputs` prints the shipped ones as a template"
 
 #: A price in the currency of the file. Nothing of a server costs more than a billion.
 Price = Annotated[Value, Limits("", 0.001, 1e9)]
@@ -102,29 +104,14 @@ def load(inputs: str) -> Inputs:
     """A shipped file of inputs, or the file at a path, checked. Raises GordonError."""
     is_path = "/" in inputs or inputs.endswith(".toml") or Path(inputs).is_file()
     origin = inputs if inputs not in names() and is_path else f"{inputs}.toml"
-    content = _read(inputs) if origin == inputs else text(inputs)
-    try:
-        table = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
-        raise GordonError(f"{origin}: {error}", "fix the TOML at this place", "bad-toml") from None
+    content = text_of(inputs, "the inputs", _HINT) if origin == inputs else text(inputs)
+    table = table_of(content, origin)
     try:
         found = tables.read(Inputs, table, "")
         _check(found)
     except GordonError as error:
         raise error.at(origin) from None
     return found
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise GordonError(
-            f"cannot read the inputs {path}: {why}",
-            "`gordon cost inputs` prints the shipped ones as a template",
-            kind="unreadable-file",
-        ) from None
 
 
 def _check(found: Inputs) -> None:
@@ -151,7 +138,7 @@ def _check(found: Inputs) -> None:
 
 
 def parts(found: Inputs) -> list[tuple[str, Part]]:
-    """What has a price, with its place in the file."""
+    """The parts with a price, with their places in the file."""
     return [
         ("processor", found.processor),
         *((f"media.{name}", part) for name, part in found.media.items()),

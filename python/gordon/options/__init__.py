@@ -6,7 +6,9 @@ from os import PathLike
 from typing import Any, TypeVar
 
 Path = str | PathLike[str]
-Device = str | PathLike[str] | dict[str, Any]
+Config = dict[str, Any]
+"""The content of a user's TOML file, or a config of the core that is made of one."""
+Device = str | PathLike[str] | Config
 """A preset of the catalogue, a TOML file, or the content of such a file."""
 Progress = Callable[[int, int], None]
 Item = TypeVar("Item", str, Path)

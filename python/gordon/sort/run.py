@@ -10,6 +10,7 @@ from typing import Any, NotRequired, TypedDict
 
 from gordon import __version__, _core
 from gordon.errors import GordonError
+from gordon.files import text_of
 from gordon.human import short
 from gordon.options import Path, Progress, dealt, several
 from gordon.options.sorting import Records, SortSettings
@@ -20,7 +21,7 @@ _HELD = 4
 
 
 class SortJob(TypedDict):
-    """What is sorted, as the core takes it."""
+    """The sort, as the core takes it."""
 
     inputs: list[str]
     stripe: NotRequired[str]
@@ -65,12 +66,7 @@ def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"transfers": {}}
     if config is not None:
         origin = fspath(config)
-        try:
-            text = File(config).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise GordonError(
-                f"{origin}: cannot read the file: {error}", kind="unreadable-file"
-            ) from None
+        text = text_of(config, "the settings")
         found = json.loads(_core.load_toml("sort", text, origin))
     how = SortSettings(**options)
     if how.preset is not None:

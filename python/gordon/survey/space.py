@@ -10,6 +10,7 @@ from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
+from gordon.files import text_of
 from gordon.parts import Catalogue, unknown
 from gordon.survey import quotas
 
@@ -52,15 +53,7 @@ def read(space: str) -> str:
         return text(space)
     if path(space) is None:
         raise unknown("space", space, names())
-    try:
-        return Path(space).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise GordonError(
-            f"cannot read the space {space}: {why}",
-            "`gordon spaces` lists the shipped spaces",
-            kind="unreadable-file",
-        ) from None
+    return text_of(space, "the space", "`gordon spaces` lists the shipped spaces")
 
 
 def load(space: str) -> Space:

@@ -17,7 +17,6 @@ import hashlib
 import os
 import random
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -27,6 +26,7 @@ from typing import Any
 
 from gordon import parts
 from gordon.errors import GordonError, located
+from gordon.files import table_of, text_of
 from gordon.sweep import axes
 from gordon.sweep.commands import INPUTS, NAMES_OR_FILES, Command, Values, find
 
@@ -142,19 +142,8 @@ class Sweep:
 def load(file: str | os.PathLike[str]) -> Sweep:
     """Reads and checks the file of a sweep. Raises GordonError."""
     path = Path(file)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise GordonError(
-            f"cannot read the sweep {path}: {why}",
-            "a TOML file: `gordon sweep --help`",
-            kind="unreadable-file",
-        ) from None
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise GordonError(f"{path}: {error}", "TOML: KEY = VALUE", kind="bad-toml") from None
+    text = text_of(path, "the sweep", "a TOML file: `gordon sweep --help`")
+    table = table_of(text, str(path))
     with located(str(path)):
         return parse(table, path.parent)
 

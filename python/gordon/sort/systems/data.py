@@ -5,10 +5,10 @@ from copy import deepcopy
 from functools import cache
 from importlib.resources import files
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
 from gordon.errors import GordonError
+from gordon.files import table_of, text_of
 from gordon.settings import split
 
 Table = dict[str, Any]
@@ -45,16 +45,8 @@ def shipped() -> Table:
 def read(path: str | PathLike[str]) -> Table:
     """The content of a user's file. Raises GordonError."""
     where = fspath(path)
-    try:
-        return tomllib.loads(Path(where).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not a text file"
-        hint = "a TOML file of parts and systems, as in the guide"
-        raise GordonError(
-            f"cannot read the file of systems {where}: {why}", hint, "unreadable-file"
-        ) from None
-    except tomllib.TOMLDecodeError as error:
-        raise GordonError(f"{where}: {error}", "fix the TOML at this place", "bad-toml") from None
+    hint = "a TOML file of parts and systems, as in the guide"
+    return table_of(text_of(where, "the file of systems", hint), where)
 
 
 def joined(own: Table, where: str) -> tuple[Table, list[str]]:

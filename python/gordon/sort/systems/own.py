@@ -13,11 +13,11 @@ that writes writes the output, earlier ones temporary files.
 import json
 from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
 from gordon import __version__
 from gordon.errors import GordonError
+from gordon.files import text_of
 from gordon.parts import unknown
 from gordon.sort.systems.demand import Demand, Group, Phase
 
@@ -38,10 +38,7 @@ def read(path: str | PathLike[str], home: str | None = None) -> Run:
     """The run in a file; `home`, if given, is the system that it ran on."""
     where = fspath(path)
     try:
-        report = json.loads(Path(where).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise GordonError(f"cannot read the run {where}: {why}", kind="unreadable-file") from None
+        report = json.loads(text_of(where, "the run"))
     except json.JSONDecodeError as error:
         raise GordonError(f"{where}: not JSON: {error}", HINT, "bad-run") from None
     if not isinstance(report, dict):
