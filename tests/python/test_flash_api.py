@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from gordon import GordonError, flash
 from gordon.human import duration, figures
 from gordon.report.page import percent, sig
-from gordon.report.runs import TIMES
+from gordon.report.run_entries import TIMES
 from limits import PATIENCE_S
 
 from conftest import CHANGES, SMALL, Json, Run, raises

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from gordon.cli import run_view
 from gordon.cli.terminal import Output
+from gordon.disk.entries import COMPARED
 from gordon.disk.mechanism import mechanism
 from gordon.human import duration, figures, short
 from gordon.reports.devices import DiskRun
@@ -11,6 +12,10 @@ from gordon.reports.devices import DiskRun
 if TYPE_CHECKING:
     from gordon.disk import Result
     from gordon.results import Comparison
+
+
+#: Figures of a comparison that a narrow terminal lacks, the last ones first.
+SPARE = ("response_p99_ms", "energy_j", "rotation_mean_ms", "seek_mean_ms", "iops")
 
 
 def show(console: Output, result: "Result") -> None:
@@ -22,18 +27,7 @@ def show(console: Output, result: "Result") -> None:
 
 def compared(console: Output, comparison: "Comparison[Result]") -> None:
     """Prints a row per disk, with the ratios to the first disk in brackets."""
-    run_view.compared(
-        console,
-        comparison,
-        [
-            ("IOPS", "iops", figures, 5),
-            ("mean ms", "response_mean_ms", figures, 0),
-            ("p99 ms", "response_p99_ms", figures, 1),
-            ("seek ms", "seek_mean_ms", figures, 4),
-            ("rotation ms", "rotation_mean_ms", figures, 3),
-            ("energy", "energy_j", lambda j: short(j, "J"), 2),
-        ],
-    )
+    run_view.compared(console, comparison, COMPARED, SPARE)
 
 
 def _disk(report: DiskRun) -> list[str]:

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from gordon.cli import run_view, say
 from gordon.cli.terminal import Output
-from gordon.human import binary, counted, duration, figures, lifetime, percent, short
+from gordon.flash.entries import COMPARED
+from gordon.human import binary, counted, duration, figures, lifetime, short
 from gordon.reports.devices import FlashRun, WaReport
 
 if TYPE_CHECKING:
@@ -12,6 +13,16 @@ if TYPE_CHECKING:
     from gordon.results import Comparison
 
 
+#: Figures of a comparison that a narrow terminal lacks, the last ones first.
+SPARE = (
+    "write_p99_us",
+    "read_p99_us",
+    "write_amplification_bytes",
+    "energy_j",
+    "lifetime_years",
+    "erases",
+    "endurance_used",
+)
 FAR = 0.05
 """Relative deviation from theory above which the screen explains it."""
 
@@ -99,19 +110,7 @@ def _lifetime(report: FlashRun) -> str:
 
 def compared(console: Output, comparison: "Comparison[Result]") -> None:
     """Prints a row per device, with the ratios to the first device in brackets."""
-    run_view.compared(
-        console,
-        comparison,
-        [
-            ("read p99 us", "read_p99_us", figures, 2),
-            ("write p99 us", "write_p99_us", figures, 1),
-            ("write amp., bytes", "write_amplification_bytes", figures, 3),
-            ("erases", "erases", figures, 6),
-            ("energy", "energy_j", lambda j: short(j, "J"), 4),
-            ("endurance used", "endurance_used", lambda part: percent(part) if part else "", 7),
-            ("lifetime", "lifetime_years", lambda y: short(y, "years"), 5),
-        ],
-    )
+    run_view.compared(console, comparison, COMPARED, SPARE)
 
 
 def amplified(console: Output, report: WaReport) -> None:

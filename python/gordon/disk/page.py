@@ -1,22 +1,15 @@
 """The part of a report that only hard disks have: mechanism, buffer, energy by state."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
-from gordon.disk.mechanism import mechanism
-from gordon.human import duration
+from gordon.disk import entries
+from gordon.disk.entries import MECHANISM, Value, part
 from gordon.report import page
 from gordon.report.entries import of
-from gordon.report.kinds import DeviceKind, Group, Rows, Run, Spec, with_unit
+from gordon.report.kinds import DeviceKind, Group, Rows, Run, Spec
 from gordon.report.run_figures import TONES, axis, layout, over_time
 from gordon.reports.devices import DiskRun
 
-MECHANISM = {
-    "seek": "seek",
-    "rotation": "rotation",
-    "transfer": "transfer, read-ahead included",
-    "idle": "idle",
-}
 # Reading and writing as in the other figures.
 PART_TONES = {
     "reading": TONES[0],
@@ -27,18 +20,6 @@ PART_TONES = {
     MECHANISM["transfer"]: TONES[2],
     MECHANISM["idle"]: "--overhead",
 }
-RESPONSES = {
-    "mean": "mean",
-    "p50": "median",
-    "p90": "p90",
-    "p99": "p99",
-    "p999": "p99.9",
-    "p9999": "p99.99",
-    "max": "max",
-}
-
-
-Value = Callable[[DiskRun], float | None]
 
 
 class Disk(DeviceKind[DiskRun]):
@@ -64,49 +45,19 @@ class Disk(DeviceKind[DiskRun]):
         ]
 
     def groups(self, reports: Sequence[DiskRun], row: Rows[DiskRun]) -> list[Group]:
-        joules = with_unit("J")
         many = any(report["disks"] > 1 for report in reports)
-        responses = [
-            row(f"{title}, ms", of("response_ms", key)) for key, title in RESPONSES.items()
-        ]
+        energy = [entries.ENERGY, *row.parts("energy_by_part_j", entries.ENERGY.unit)]
         states = dict.fromkeys(
             state["name"] for report in reports for state in report["power_states"]
         )
         return [
-            ("Response times of all requests", responses),
-            (
-                "Mechanism" + ("s" if many else ""),
-                [
-                    *([row("disks", of("disks"))] if many else []),
-                    *(row(title, _part(key), page.percent) for key, title in MECHANISM.items()),
-                    row("reading, positioning included", of("reading"), page.percent),
-                    row("writing, positioning included", of("writing"), page.percent),
-                    row("busy time per request, ms", _work),
-                    row("mean seek per positioning, ms", of("seek_ms", "mean")),
-                    row("mean rotation per positioning, ms", of("rotation_ms", "mean")),
-                ],
-            ),
-            (
-                "Buffer",
-                [
-                    row("reads served from the buffer", of("buffer_hits")),
-                    row("reads served from read-ahead", of("read_ahead_hits")),
-                    row("destages to the medium", of("destages")),
-                    row("sectors destaged", of("sectors_destaged")),
-                ],
-            ),
-            (
-                "Energy",
-                [row("total", of("energy_j"), joules), *row.parts("energy_by_part_j", joules)],
-            ),
-            (
-                "Power states below idle",
-                [
-                    *(row(name, _state(name, "time_s"), duration) for name in states),
-                    *(row(f"{name}: wake-ups", _state(name, "wakes")) for name in states),
-                    *([row("time waking up", of("waking_s"), duration)] if states else []),
-                ],
-            ),
+            row.group("Response times of all requests", entries.RESPONSE),
+            row.group("Mechanisms", [entries.DISKS, *entries.WORK])
+            if many
+            else row.group("Mechanism", entries.WORK),
+            row.group("Buffer", entries.BUFFER),
+            row.group("Energy", energy),
+            row.group("Power states below idle", entries.states(states)),
         ]
 
     def figures(self, runs: Sequence[Run[DiskRun]]) -> dict[str, Spec]:
@@ -122,7 +73,7 @@ class Disk(DeviceKind[DiskRun]):
                 runs,
                 "Time of the mechanism",
                 axis("fraction of the time", tickformat=".0%", range=[0, 1.001], dtick=0.2),
-                {title: _part(key) for key, title in MECHANISM.items()},
+                {title: part(key) for key, title in MECHANISM.items()},
                 "%{x:.1%}",
             ),
         }
@@ -139,31 +90,6 @@ class Disk(DeviceKind[DiskRun]):
         return found
 
 
-def _part(key: str) -> Value:
-    """A fraction of the mechanism's time."""
-
-    def value(report: DiskRun) -> float | None:
-        times = mechanism(report["mechanism_s"])
-        whole = sum(times.values())
-        return times[key] / whole if whole else None
-
-    return value
-
-
-def _work(report: DiskRun) -> float | None:
-    """Milliseconds of the mechanism for a request; the rest of its response time it waited."""
-    times = mechanism(report["mechanism_s"])
-    busy = sum(times.values()) - times["idle"]
-    return busy * 1000 / report["requests"] if report["requests"] else None
-
-
-def _state(name: str, key: Literal["time_s", "wakes"]) -> Value:
-    def value(report: DiskRun) -> float | None:
-        return next((s[key] for s in report["power_states"] if s["name"] == name), None)
-
-    return value
-
-
 def _bars(
     runs: Sequence[Run[DiskRun]], title: str, x: Spec, parts: dict[str, Value], shown: str
 ) -> Spec:
@@ -171,18 +97,18 @@ def _bars(
     names = [run.name for run in runs]
     left = iter(TONES[2:] * len(parts))
     data = []
-    for part, value in parts.items():
+    for name, value in parts.items():
         values = [value(run.report) or 0 for run in runs]
         if any(values):
             data.append(
                 {
                     "type": "bar",
                     "orientation": "h",
-                    "name": part,
+                    "name": name,
                     "x": values,
                     "y": names,
-                    "hovertemplate": f"%{{y}}: {part} {shown}<extra></extra>",
-                    "marker": {"color": PART_TONES.get(part) or next(left)},
+                    "hovertemplate": f"%{{y}}: {name} {shown}<extra></extra>",
+                    "marker": {"color": PART_TONES.get(name) or next(left)},
                 }
             )
     made = layout(title, x, axis("", autorange="reversed", type="category", showgrid=False))

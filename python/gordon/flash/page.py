@@ -2,24 +2,12 @@
 
 from collections.abc import Sequence
 
+from gordon.flash import entries
 from gordon.human import percent
 from gordon.report import page
-from gordon.report.entries import of
-from gordon.report.kinds import DeviceKind, Group, Rows, Run, Spec, with_unit
+from gordon.report.kinds import DeviceKind, Group, Rows, Run, Spec
 from gordon.report.run_figures import TONES, axis, layout, line_name, over_time
 from gordon.reports.devices import FlashRun
-
-PAGES = {
-    "host_read": "read for the host",
-    "host_program": "programmed with host data",
-    "gc_read": "read by garbage collection",
-    "gc_program": "copied by garbage collection",
-    "merge_read": "read for a read-modify-write",
-    "wear_program": "copied by wear levelling",
-    "summary_program": "summaries",
-    "log_program": "trim journal",
-    "padding": "padding (empty slots)",
-}
 
 
 class Flash(DeviceKind[FlashRun]):
@@ -39,81 +27,19 @@ class Flash(DeviceKind[FlashRun]):
         ]
 
     def groups(self, reports: Sequence[FlashRun], row: Rows[FlashRun]) -> list[Group]:
-        joules, size = with_unit("J"), with_unit("B")
+        energy = [entries.ENERGY, *row.parts("energy_by_part_j", entries.ENERGY.unit)]
         return [
-            (
-                "Capacity",
-                [
-                    row("raw", of("raw_capacity_bytes"), size),
-                    row("exported", of("exported_capacity_bytes"), size),
-                    row("spare", of("spare_capacity_bytes"), size),
-                ],
-            ),
-            (
-                "Pages",
-                [
-                    row("write amplification, pages", of("write_amplification")),
-                    row("write amplification, bytes", of("write_amplification_bytes")),
-                    *(row(title, of("pages", key)) for key, title in PAGES.items()),
-                    row("still in the write buffer at the end", of("buffered_at_end")),
-                    row("writes combined", of("combined")),
-                    row("reads bypassed", of("bypassed")),
-                    row("reads of unmapped pages", of("unmapped_reads")),
-                ],
-            ),
-            (
-                "Wear",
-                [
-                    row("super-blocks erased", of("erases")),
-                    row("most erases of a super-block", of("wear", "max_erases")),
-                    row("fewest erases of a super-block", of("wear", "min_erases")),
-                    row("rated erases of a super-block", of("wear", "erase_budget")),
-                    row(
-                        "super-blocks that reach the rated erases",
-                        of("wear", "super_block_survival"),
-                        page.percent,
-                    ),
-                    row("grown bad blocks", of("grown_bad")),
-                    row("rated endurance used", of("endurance_used"), percent),
-                    row("duration of the load, s", of("lifetime_span_s")),
-                    row("lifetime", of("lifetime_years"), with_unit("years")),
-                    row("lifetime of the first block", of("first_block_years"), with_unit("years")),
-                    row("bytes that can be programmed", of("lifetime_writes_bytes"), size),
-                ],
-            ),
-            (
-                "Utilisation",
-                [
-                    row("buses", of("utilisation", "bus"), page.percent),
-                    row("dies", of("utilisation", "die"), page.percent),
-                    row("dies reading", of("utilisation", "die_read"), page.percent),
-                    row("dies programming, erasing", of("utilisation", "die_write"), page.percent),
-                    row("controller", of("utilisation", "controller"), page.percent),
-                    row("garbage collection active", of("utilisation", "collecting"), page.percent),
-                    row("garbage collection active, s", of("collecting_s")),
-                ],
-            ),
-            (
-                "Energy",
-                [row("total", of("energy_j"), joules), *row.parts("energy_by_part_j", joules)],
-            ),
-            (
-                "Tables",
-                [
-                    row(
-                        "mapping table (L2P) of the device, 4 bytes per raw page",
-                        of("lba_table_bytes"),
-                        size,
-                    ),
-                    row("time to rebuild it at power on, s", of("startup_s")),
-                    row("map of the simulator", of("map_memory_bytes"), size),
-                ],
-            ),
+            row.group("Capacity", entries.CAPACITY),
+            row.group("Pages", entries.PAGES),
+            row.group("Wear", entries.WEAR),
+            row.group("Utilisation", entries.UTILISATION),
+            row.group("Energy", energy),
+            row.group("Tables", entries.TABLES),
         ]
 
     def figures(self, runs: Sequence[Run[FlashRun]]) -> dict[str, Spec]:
-        """Those that have data: nothing programmed has no write amplification, nothing erased no
-        erases."""
+        """The figures that have data: nothing programmed has no write amplification, nothing erased
+        no erases."""
         made = {
             "utilisation": over_time(
                 runs,

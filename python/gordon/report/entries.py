@@ -1,5 +1,5 @@
-"""What results are shown by. A screen and a page write the same entries: each has a title, a value
-in the result, and a unit."""
+"""Entries, by which results are shown: each has a title, a value in the result, and a unit. A
+screen and a page write the same entries."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,11 +37,11 @@ class Entry(Generic[Row]):
     """The value of a row of the result, None if it is unknown."""
     unit: Unit
     hint: str = ""
-    """What the heading of a page says about it."""
+    """Explanation at its heading on a page."""
     short: str = ""
     """Its heading on a screen, if it is another one."""
     order: Callable[[Row], Any] | None = None
-    """What a page sorts it by. Default: the value."""
+    """The value by which a page sorts it. Default: the value that is shown."""
 
     def on_screen(self, row: Row, unknown: str = "") -> str:
         """The cell of a screen."""
@@ -54,7 +54,7 @@ class Entry(Generic[Row]):
         return "–" if value is None else self.unit.on_page(value)
 
     def sorted_by(self, row: Row) -> Any:
-        """What a page sorts the row by; an empty text if the value is unknown."""
+        """The value by which a page sorts the row; an empty text if the value is unknown."""
         value = (self.order or self.value)(row)
         return "" if value is None else value
 

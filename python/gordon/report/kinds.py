@@ -1,18 +1,26 @@
 """The interface of a kind of device to the report of runs, and the rows of the report's tables."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypedDict, TypeVar
 
 from gordon.report import page
-from gordon.report.entries import Value, of
+from gordon.report.entries import Entry, Unit, Value, of
 from gordon.reports.devices import DiskRun, FlashRun
 
 D = TypeVar("D", bound=FlashRun | DiskRun)
 D_co = TypeVar("D_co", bound=FlashRun | DiskRun, covariant=True)
-Shown = Callable[[Any], str]
-Group = tuple[str, list[dict[str, Any]]]
 Spec = dict[str, Any]
+
+
+class TableRow(TypedDict):
+    """A row of a table: a cell for each run, and the ratio to that of the first run."""
+
+    title: str
+    cells: list[tuple[str, str]]
+
+
+Group = tuple[str, list[TableRow]]
 
 
 class Run(Protocol[D_co]):
@@ -74,27 +82,25 @@ class Rows(Generic[D]):
     def __init__(self, reports: Sequence[D]) -> None:
         self.reports = reports
 
-    def __call__(
-        self, title: str, value: Callable[[D], Any], shown: Shown = page.sig
-    ) -> dict[str, Any]:
-        values = [value(report) for report in self.reports]
+    def __call__(self, entry: Entry[D]) -> TableRow | None:
+        """The row of an entry; None if no report has a value."""
+        values = [entry.value(report) for report in self.reports]
+        if all(value is None for value in values):
+            return None
         first = values[0]
-        cells = [
-            (
-                "–" if v is None else shown(v),
-                page.times(v / first) if first and v is not None and i else "",
-            )
-            for i, v in enumerate(values)
+        ratios = [
+            page.times(value / first) if first and value is not None and number else ""
+            for number, value in enumerate(values)
         ]
-        return {"title": title, "cells": cells, "any": any(v is not None for v in values)}
+        texts = [entry.on_page(report) for report in self.reports]
+        return {"title": entry.title, "cells": list(zip(texts, ratios, strict=True))}
 
-    def parts(self, key: str, shown: Shown) -> list[dict[str, Any]]:
-        """A row for each entry of a table in the reports that is not zero in all of them."""
+    def group(self, title: str, entries: Iterable[Entry[D]]) -> Group:
+        """A table of the report: the entries that have a value."""
+        return title, [row for row in map(self, entries) if row is not None]
+
+    def parts(self, key: str, unit: Unit) -> list[Entry[D]]:
+        """An entry for each part of a table in the reports that is not zero in all of them."""
         tables = [of(key)(report) for report in self.reports]
         names = dict.fromkeys(name for table in tables for name, value in table.items() if value)
-        return [self(name.replace("_", " "), of(key, name), shown) for name in names]
-
-
-def with_unit(name: str) -> Shown:
-    """Formats a value with a prefix and this unit."""
-    return lambda value: page.si(value, name)
+        return [Entry(name, name.replace("_", " "), of(key, name), unit) for name in names]

@@ -5,36 +5,23 @@ the same bytes. A content security policy in the file keeps it from loading anyt
 `report.flash` and `report.disk` add what only one kind of device has.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from gordon.human import duration, load_of
 from gordon.parameters import rows
 from gordon.report import page
-from gordon.report.entries import of
+from gordon.report.entries import Entry
 from gordon.report.kinds import DeviceKind, Group, Rows, Run
+from gordon.report.run_entries import CAUSES, FAILED, OPS, REQUESTS, RUN, Op, at, operation
 from gordon.report.run_figures import figures
 from gordon.report.run_summary import TIMES as TABLE
 from gordon.report.run_summary import latencies, sentence
 from gordon.reports.devices import DiskRun, FlashRun
 
 DeviceRun = FlashRun | DiskRun
-Op = Literal["read", "write", "trim", "flush"]
-OPS: Final[tuple[Op, ...]] = ("read", "write", "trim", "flush")
-TIMES = {
-    "mean": "mean",
-    "p50": "median",
-    "p90": "p90",
-    "p99": "p99",
-    "p999": "p99.9",
-    "max": "max",
-}
-CAUSES = {
-    "buffer": "the buffer",
-    "medium": "the medium",
-    "merge": "a read-modify-write",
-    "collection": "garbage collection",
-}
+#: Latencies that a page lists by cause.
+OF_CAUSES = ("mean", "p50", "p99", "p999", "max")
 
 
 def render(runs: Sequence[Run[DeviceRun]]) -> str:
@@ -86,42 +73,26 @@ def _card(kind: DeviceKind[DeviceRun], report: DeviceRun) -> list[tuple[str, str
 
 
 def _groups(kind: DeviceKind[DeviceRun], reports: Sequence[DeviceRun]) -> list[Group]:
-    """Every figure of the runs, in groups of rows: a cell for each run, and what it is of the
-    first's."""
+    """Every figure of the runs, in groups of rows: a cell for each run, and its ratio to that of
+    the first."""
     row = Rows(reports)
-    run = [
-        row("requests", of("requests")),
-        row("simulated time, s", of("simulated_s")),
-        row("bandwidth, MB/s", of("bandwidth_mb_s")),
-        row("IOPS", of("iops")),
-        row("outstanding requests, mean", of("outstanding", "mean")),
-        row("outstanding requests, max", of("outstanding", "max")),
-    ]
-    if any(report["failed_requests"] for report in reports):
-        run.append(row("failed requests", of("failed_requests")))
-    groups = [("The run", run)]
+    failed = [FAILED] if any(report["failed_requests"] for report in reports) else []
+    groups = [row.group("The run", [*RUN, *failed])]
     for op in OPS:
         if any(report[op]["requests"] for report in reports):
-            groups.append((op.capitalize() + "s", _op_rows(kind, op, row)))
-    groups += kind.groups(reports, row)
-    return [(title, [r for r in rows if r["any"]]) for title, rows in groups]
+            groups.append(row.group(op.capitalize() + "s", _operation(kind, op)))
+    return groups + kind.groups(reports, row)
 
 
-def _op_rows(kind: DeviceKind[DeviceRun], op: str, row: Rows[DeviceRun]) -> list[Any]:
-    found = [
-        row("requests", of(op, "requests")),
-        row("bandwidth, MB/s", of(op, "bandwidth_mb_s")),
-        row("IOPS", of(op, "iops")),
-    ]
-    for key, title in TIMES.items():
-        found.append(row(f"latency {title}, {kind.unit}", kind.time(op, "latency_us", key)))
+def _operation(kind: DeviceKind[DeviceRun], op: Op) -> Iterator[Entry[DeviceRun]]:
+    entries = operation(kind.unit, kind.in_us)
+    yield from (at(entry, op) for entry in entries)
     for cause, name in CAUSES.items():
         path = (op, "by_cause", cause)
-        found.append(row(f"requests limited by {name}", of(*path, "requests")))
-        for key in ("mean", "p50", "p99", "p999", "max"):
-            time = kind.time(*path, "latency_us", key)
-            found.append(row(f"limited by {name}: latency {TIMES[key]}, {kind.unit}", time))
-    return found
+        yield at(REQUESTS, *path, title=f"requests limited by {name}")
+        for entry in entries:
+            if entry.key in OF_CAUSES:
+                yield at(entry, *path, title=f"limited by {name}: {entry.title}")
 
 
 def _settings(report: DeviceRun) -> dict[str, Any]:
