@@ -1,4 +1,4 @@
-"""What a capture of eight nodes costs the job that runs on them: wall time, and processor time.
+"""The cost of a capture of eight nodes for the job that runs there: wall and processor time.
 
     python bench/capture.py [PAIRS]   # 10 unless given; about 30 s each, as root
 
@@ -21,6 +21,7 @@ from gordon.run import folder
 from gordon.run.agents import LOCAL
 from gordon.run.capture import Host, NodeCapture
 from gordon.run.local import LocalNodes, Node, Sizes
+from gordon.run.report import CaptureScope
 
 NODES = 8
 #: Compresses 320 MB of text and writes 256 MiB.
@@ -43,7 +44,7 @@ def timed(nodes: LocalNodes) -> float:
     return seconds
 
 
-def scope(node: Node) -> dict[str, object]:
+def scope(node: Node) -> CaptureScope:
     if node.group is None:
         raise SystemExit("error: nodes of their own need root")
     return {
@@ -51,7 +52,7 @@ def scope(node: Node) -> dict[str, object]:
         "name": node.name,
         "cgroup": node.group.path,
         "netns": node.namespace,
-        "devices": [node.loop],
+        "devices": [] if node.loop is None else [node.loop],
         "cores": node.cores,
     }
 

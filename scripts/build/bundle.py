@@ -14,7 +14,6 @@ import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from gordon import _core
 from gordon.run import checks, folder
@@ -50,33 +49,27 @@ def bundle(run: Path, out: Path) -> None:
         (log,) = (copy / "eventlog").iterdir()
         read = json.loads(_core.spark_event_log(str(log), str(copy), report["start_unix_ns"]))
         stages = [stage for stage in read["stages"] if stage["start_s"] < report["duration_s"]]
-        (copy / folder.FILE).write_text(json.dumps(report | {"stages": stages}))
+        report["stages"] = stages
+        (copy / folder.FILE).write_text(json.dumps(report))
         _core.trace_anonymise(str(copy), str(made))
         anonymous = folder.read(made)
-        scopes = {node["name"]: node["scope"] for node in anonymous["nodes"]}
+        scopes = {node["name"]: scope for node in anonymous["nodes"] if (scope := node["scope"])}
         for name in scopes:
             manifest = made / name / "manifest.json"
             found = json.loads(manifest.read_text())
             manifest.write_text(json.dumps(found | {"command": command}, indent=1) + "\n")
-        report |= {
-            "command": command,
-            "event_log": None,
-            "stages": anonymous["stages"],
-            "nodes": [
-                node | {"scope": scopes[node["name"]], "host": scopes[node["name"]]["host"]}
-                for node in report["nodes"]
-            ],
-        }
-        report["totals"] |= {"engine": read["totals"], "checks": []}
-        cpu_s = report["totals"]["machine"]["cpu_s"]
-        checks.compare(report, "cpu_s", "at most", ("machine", cpu_s))
+        report["command"], report["event_log"] = command, None
+        report["stages"] = anonymous["stages"]
+        for node in report["nodes"]:
+            node["scope"] = scopes[node["name"]]
+            node["host"] = scopes[node["name"]]["host"]
+        report["totals"]["engine"], report["totals"]["checks"] = read["totals"], []
+        machine = report["totals"]["machine"]
+        assert machine is not None, "the totals of the machine are known"
+        checks.compare(report, "cpu_s", "at most", ("machine", machine["cpu_s"]))
         checks.compare_engine(report, has_disks=True, is_cold=True, has_network=True)
-        settings: dict[str, Any] = report["engine"]["settings"]
-        report["engine"]["settings"] = {
-            key: value for key, value in settings.items() if key not in OF_MACHINE
-        }
-        if report.get("data"):
-            report["data"].pop("output", None)
+        settings = report["engine"]["settings"].items()
+        report["engine"]["settings"] = {k: v for k, v in settings if k not in OF_MACHINE}
         (made / folder.FILE).write_text(json.dumps(report, indent=1) + "\n")
         shutil.copytree(made, out)
 

@@ -21,6 +21,8 @@ from gordon.cli.replicas_view import (
 )
 from gordon.cli.terminal import Column
 from gordon.cost import petabyte, plan, rack, replicas
+from gordon.cost.paper import Item
+from gordon.cost.plan import Planned
 from gordon.cost.replicas import Replicas
 from gordon.human import duration, figures, short
 from markdown_pages import render, table
@@ -34,7 +36,7 @@ SMALL_BUFFER = "16MiB"
 NODES = ("MaxE", "MinT", "framework-desktop", "epyc-7763")
 
 
-def items_table(items: list[Json]) -> str:
+def items_table(items: list[Item]) -> str:
     return table(
         ["where", "figure", "agrees", "paper", "ours"],
         [
@@ -45,7 +47,7 @@ def items_table(items: list[Json]) -> str:
     )
 
 
-def reasons(items: list[Json]) -> str:
+def reasons(items: list[Item]) -> str:
     return "\n".join(
         f"- {one['where']}, {one['what']}, {printed(one)}: {one['reason']}."
         for one in items
@@ -135,7 +137,7 @@ def _limits(result: Json) -> str:
     return table(["limit of MaxE", "source", "met", "value", "at most"], rows, text_columns=3)
 
 
-def _plan(result: Json) -> str:
+def _plan(result: Planned) -> str:
     one, (job,) = result["slice"], result["jobs"]
     rows = [
         ["nodes of a slice", f"{one['nodes']}"],
@@ -183,7 +185,7 @@ def _replicas(result: Replicas, small: Replicas) -> Json:
 
 
 def values() -> Json:
-    """What the template is filled with."""
+    """The values that fill the template."""
     costs, racks = petabyte(), [rack(node) for node in NODES]
     virtual = plan("MaxE", link="2Gb", data="10TB")
     copies = replicas(**REPLICAS)

@@ -17,7 +17,7 @@ from gordon import presets
 from gordon.human import binary, figures
 from gordon.reproduce.rewriting import OVER, TRIMMED, UNTRIMMED, WAYS
 from gordon.reproduce.rewriting_simulated import again_and_again, rewriting
-from gordon.sort.tune.simulated import DEPTH, Simulated
+from gordon.sort.tune.simulated import DEPTH, Figures, Simulated
 from gordon.sort.tune.steer import steer
 from markdown_pages import render, table
 from sort_tuning_live import compared, rewritten, searched
@@ -51,11 +51,11 @@ def main() -> None:
     )
 
 
-def cells(row: Json) -> list[str]:
+def cells(row: Figures) -> list[str]:
     return [
         figures(row["seconds"]),
         figures(row["bandwidth_mb_s"]),
-        f"{row['write_amplification']:.2f}",
+        "-" if row["write_amplification"] is None else f"{row['write_amplification']:.2f}",
         figures(row["gc_bytes"] / 1e6),
         str(row["erases"]),
         figures(row["queue_depth"]),
@@ -77,7 +77,7 @@ def simulated() -> Json:
                 for way, row in ways.items():
                     longer = row["seconds"] / ways[TRIMMED]["seconds"] - 1
                     more.setdefault((size, way), []).append(longer)
-                    amplified[way].append(row["write_amplification"])
+                    amplified[way].append(row["write_amplification"] or 0.0)
                     queues.append(row["queue_depth"])
                     if seed == SEEDS[0]:
                         rows.append([f"{binary(size)}, {way}", *cells(row)])
@@ -162,13 +162,15 @@ def steered(name: str) -> Json:
                 ]
             )
     head = ["load", "transfer", "MB/s", "dies", "busiest bus", "collecting", "WA", "found"]
+    of = report["passes"]
     passes = [
         [
             f"{key}: {row['what']}",
-            *(figures(row[part]["seconds"]) for part in ("distribute", "gather")),
+            figures(row["distribute"]["seconds"]),
+            figures(row["gather"]["seconds"]),
             figures(row["seconds"]),
         ]
-        for key, row in report["passes"].items()
+        for key, row in (("usual", of["usual"]), ("alone", of["alone"]), ("chosen", of["chosen"]))
     ]
     return {
         "name": name,

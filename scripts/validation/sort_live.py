@@ -35,7 +35,7 @@ def say(what: str) -> None:
 
 
 def searched(export: Export, seed: int, *, steered: bool) -> Json:
-    """What one search came to."""
+    """The result of one search."""
     folder = str(export.files)
     report = tune(
         export.files / "tuned.toml",
@@ -54,10 +54,16 @@ def searched(export: Export, seed: int, *, steered: bool) -> Json:
     search = [one for one in trials if one["role"] != "compare"]
     needed = next(one["trial"] for one in trials if one["settings"] == report["best"])
     gain = report["gain"]
-    keep = ("noise", "gain", "finished", "spent_s", "bytes", "memory", "budget_s", "seed")
     return {
         "steered": steered,
-        **{key: report[key] for key in keep},
+        "noise": report["noise"],
+        "gain": report["gain"],
+        "finished": report["finished"],
+        "spent_s": report["spent_s"],
+        "bytes": report["bytes"],
+        "memory": report["memory"],
+        "budget_s": report["budget_s"],
+        "seed": report["seed"],
         "trials": len(search),
         "needed": needed,
         "best": next(one["what"] for one in trials if one["settings"] == report["best"]),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import __version__
+from gordon.reports.trace import MachineUse
 
 
 def main() -> None:
@@ -51,7 +52,8 @@ def main() -> None:
                     }
                     for scope in scopes
                 ]
-                reply["machine"] = {"cpu_ns": 1 if how == "counts-twice" else 10**15}
+                reply["machine"] = dict.fromkeys(MachineUse.__annotations__, 0)
+                reply["machine"]["cpu_ns"] = 1 if how == "counts-twice" else 10**15
             case "fetch":
                 data = Path(request["path"]).read_bytes()[request["offset"] :]
                 part = data[:1000]

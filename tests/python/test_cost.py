@@ -378,7 +378,7 @@ def test_the_paper_s_plan_by_hand() -> None:
     assert job["load_s"] == 10e12 / 250e6 == 40_000
     assert one["hidden_s_per_gb"] == 4
     assert one["load_share"] == pytest.approx(0.25 / 57.6, rel=0.01)
-    items = by_id(result)
+    items = by_id({**result})
     assert items["slice-bandwidth"]["ours"] == 57.6
     assert items["load-share"]["ours"] == pytest.approx(0.00434, rel=0.001)
 

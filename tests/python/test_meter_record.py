@@ -150,6 +150,7 @@ def test_a_failed_reading_leaves_a_gap() -> None:
         sampler._try()
         clock.now += 1
     session.runs = [Usage(Span(100, 107), 0.0, 0.0, 0, 0, 0)]
+    report: Any
     (report,) = account.of(session)
     assert report["gaps"] == [{"begin_s": 1, "end_s": 4, "readings": 2, "why": "no answer"}]
     assert report["energy_j"]["mean"] == pytest.approx(40 * 7)
@@ -173,7 +174,7 @@ def test_a_sampler_is_faster_than_a_counter_wraps() -> None:
 
 def metered(
     made: Series, runs: list[Span], idle: Span | None, tail: Span | None, records: float = 0
-) -> dict[str, Any]:
+) -> Any:
     """The account of a session that was not."""
     session = Session([made.meter], 1.0)
     session.samplers[0].series = made
@@ -230,7 +231,8 @@ def test_an_idle_time_without_a_sample_has_no_baseline() -> None:
 def test_a_modelled_baseline_above_rest_is_explained() -> None:
     counter = series("energy", *((t / 10, 1.5 * t) for t in range(200)))
     rest = {"rest_w": {"all": 7.6, "part": 0.0}}
-    counter.meter.about = lambda: {"name": "model", "how": "modelled", "model": rest}  # type: ignore[method-assign]
+    about: Any = {"name": "model", "how": "modelled", "model": rest}
+    counter.meter.about = lambda: about  # type: ignore[method-assign]
     report = metered(counter, [Span(10, 15)], Span(0, 10), None)
     (warning,) = (text for text in report["warnings"] if "idle parts" in text)
     assert "baseline of 15 W is above the 7.6 W" in warning
@@ -306,6 +308,7 @@ def test_energy_of_a_command_across_a_wrap_of_the_counter(tmp_path: Path) -> Non
     new = tmp_path / "new"
     work = f"{AWAIT} echo 57000000 >{new}; await 2; mv {new} {counter}; await 2; exit 4"
     done = energy.record(["sh", "-c", work], interval_s=0.02, idle_s=0, tail_s=0, root=tmp_path)
+    meter: Any
     (meter,) = done.json["meters"]
     # The step is in the middle: at both ends of the run two samples are level.
     assert meter["energy_j"]["mean"] == pytest.approx(100, rel=0.001)
@@ -326,6 +329,7 @@ def test_runs_are_consecutive(tmp_path: Path) -> None:
     done = energy.record(
         ["sh", "-c", work], runs=3, interval_s=0.02, idle_s=0, tail_s=0, records=10, root=tmp_path
     )
+    meter: Any
     (meter,) = done.json["meters"]
     assert [run["energy_j"] for run in meter["runs"]] == pytest.approx([5, 5, 5], rel=0.001)
     assert meter["energy_j"]["sd"] == pytest.approx(0, abs=0.01)
@@ -370,9 +374,11 @@ def test_a_meter_that_ends_in_the_run_leaves_the_run(tmp_path: Path) -> None:
     rapl(tmp_path)
     dying = "command:echo 5; echo 6"
     done = energy.record(["sh", "-c", "exit 3"], meters=[dying], idle_s=0, tail_s=0)
-    assert "status 0" in done.json["meters"][0]["error"]
+    assert "status 0" in str(done.json["meters"][0]["error"])
     assert done.exit_status == 3
     done = energy.record(["true"], meters=[dying, "rapl"], idle_s=0, tail_s=0, root=tmp_path)
+    first: Any
+    second: Any
     first, second = done.json["meters"]
     assert "status 0" in first["error"]
     assert second["error"] is None
@@ -383,6 +389,7 @@ def test_a_program_as_wall_meter(tmp_path: Path) -> None:
     wall = "command:while :; do echo 40; sleep 0.05; done"
     work = ["sh", "-c", f"{AWAIT} await 3"]
     done = energy.record(work, meters=[wall], idle_s=0.1, tail_s=0.1)
+    meter: Any
     (meter,) = done.json["meters"]
     assert meter["mean_w"]["mean"] == pytest.approx(40)
     assert meter["energy_j"]["mean"] == pytest.approx(40 * done.json["wall_s"]["mean"])

@@ -94,7 +94,7 @@ def test_cheaper_replicas_that_draw_less_are_never_paid_back(result: Replicas) -
 
 
 def test_the_statements_of_the_paper_hold_or_have_their_reason(result: Replicas) -> None:
-    items = {item["id"]: item for item in result["items"]}
+    items: dict[str, Any] = {item["id"]: item for item in result["items"]}
     assert items["replicas-cost"]["agrees"] is True
     assert items["replicas-asleep"]["ours"] > 0.5
     assert items["replicas-power"]["ours"] > 1

@@ -33,7 +33,7 @@ def via(tmp_path: Path, trace: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"{script} {{host}}"
 
 
-def captured(out: Path, via: str, *hosts: str) -> dict[str, Any]:
+def captured(out: Path, via: str, *hosts: str) -> Any:
     scopes = [Host(host, [{"kind": "machine", "name": host}]) for host in hosts]
     with folder.created(out) as made, NodeCapture(made, scopes, ["job"], via):
         pass

@@ -11,7 +11,9 @@ import pytest
 
 import gordon
 from gordon import _core
+from gordon.reports.trace import MachineUse
 from gordon.run import folder, load, quotas
+from gordon.run.report import NodeLoad
 from test_run import made_run
 
 from conftest import raises
@@ -19,9 +21,9 @@ from conftest import raises
 SECOND = 10**9
 
 
-def reply(**given: Any) -> dict[str, Any]:
-    """What an agent reports of a machine with nothing to complain about, in a run of 100 s."""
-    idle = dict.fromkeys(load.TIMES.values(), 0)
+def reply(**given: Any) -> Any:
+    """The report of an agent on a machine with nothing to complain about, in a run of 100 s."""
+    idle = dict.fromkeys(MachineUse.__annotations__, 0)
     levels = {"cores": 2, "memory_bytes": 1000, "memory_peak_bytes": 500}
     return idle | levels | {"span_ns": 100 * SECOND, "cpu_ns": 50 * SECOND} | given
 
@@ -59,17 +61,17 @@ def test_a_machine_that_is_a_node_of_its_own_may_use_all_of_its_cores() -> None:
 
 
 def test_what_an_agent_does_not_count_is_unknown_and_not_zero() -> None:
-    machine = load.of_machine("a", {"cpu_ns": SECOND, "throttled_ns": None})
-    assert machine["cpu_s"] == 1.0
-    assert machine["throttled_s"] is None
-    assert machine["memory_bytes"] is None
+    machine = load.of_machine("a", reply(throttled_ns=None, psi_memory_some_ns=None))
+    assert machine["cpu_s"] == 50.0
+    assert machine["throttled_s"] is machine["psi_memory_some_s"] is None
     assert load.judge([machine], {"a"}) == []
 
 
 def test_the_load_of_a_node_is_the_sum_over_its_trace(trace: str) -> None:
     summary = json.loads(_core.trace_summary(trace))
-    found = load.of_node(summary)
-    for name, column in load.NODE_TIMES.items():
+    found: Any = load.of_node(summary)
+    for name in NodeLoad.__annotations__:
+        column = f"{name.removesuffix('_s')}_ns"
         if summary["kinds"].get(column) == "missing":
             assert found[name] is None
         else:

@@ -38,7 +38,7 @@ class Device:
         self.measured: list[Point] = []
         self.interrupt_at: int | None = None
 
-    def measure(self, point: Point, role: str) -> tuple[float, dict[str, Any]]:
+    def measure(self, point: Point, role: str) -> tuple[float, Any]:
         self.measured.append(point)
         if self.interrupt_at == len(self.measured):
             raise KeyboardInterrupt
@@ -108,7 +108,7 @@ def test_a_gain_beyond_the_noise_is_found_within_it() -> None:
     device = Device(lambda point: 10.0 if point.buffered else 20.0, noise=0.05)
     search = device.search()
     search.run()
-    gain = search.gain()
+    gain: Any = search.gain()
     assert search.best.buffered
     assert gain["beyond_noise"]
     assert gain["gain"] == pytest.approx(0.5, abs=4 * gain["deviation"])

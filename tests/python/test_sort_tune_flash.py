@@ -46,7 +46,7 @@ def test_an_output_is_slowest_to_write_where_most_is_in_use() -> None:
     with simulated.Simulated(
         "gordon-slc-256g", set_values=SMALL, precondition=0.7, seed=2
     ) as device:
-        ways = rewriting_simulated.rewriting(device, 512 * MIB, 4 * MIB)
+        ways: Any = rewriting_simulated.rewriting(device, 512 * MIB, 4 * MIB)
         over, kept, trimmed = (ways[way] for way in WAYS)
         # With the old one kept, most is in use.
         for row in (over, trimmed):
@@ -60,7 +60,7 @@ def test_an_output_is_slowest_to_write_where_most_is_in_use() -> None:
 
 
 @pytest.fixture(scope="module")
-def steered() -> dict[str, Any]:
+def steered() -> Any:
     return steer.steer(
         None, "gordon-slc-256g", set_values=SMALL, precondition=0.7, records=2_000_000
     )

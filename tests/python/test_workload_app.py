@@ -65,7 +65,7 @@ def test_a_program_is_traced_on_every_node_and_in_its_driver(
               "--cores", "0.8", "--memory", "1GiB", "-o", str(out), "--json", "-",
               "--", str(text), str(target), "--json", "two words")  # fmt: skip
     assert ran.status == 0, ran.err
-    report = folder.read(out)
+    report: Any = folder.read(out)
     assert json.loads(ran.out) == report | {"folder": str(out)}
     printed = (out / "logs/driver.log").read_text()
     assert "arguments ['--json', 'two words']" in printed
@@ -86,7 +86,8 @@ def test_a_program_is_traced_on_every_node_and_in_its_driver(
         assert node["totals"]["rx_bytes"] > 10_000
         assert node["totals"]["tx_bytes"] > 10_000
     totals = report["totals"]
-    workers = [node["totals"]["cpu_s"] for node in folder.workers(report)]
+    of_workers: Any = folder.workers(report)
+    workers = [node["totals"]["cpu_s"] for node in of_workers]
     assert totals["nodes"]["cpu_s"] == pytest.approx(sum(workers))
     driver_s = report["nodes"][2]["totals"]["cpu_s"]
     assert sum(workers) + driver_s <= totals["machine"]["cpu_s"]
@@ -112,7 +113,7 @@ def test_a_program_that_fails_is_an_error_with_its_last_lines(able: None, tmp_pa
     app.write_text(FAILING)
     with raises("app-failed", "exit status 3", "ValueError: no such year"):
         run_app(App(app), out, nodes=1, memory="1GiB")
-    report = folder.read(out)
+    report: Any = folder.read(out)
     assert report["exit_status"] == 3
     assert "exit status 3" in report["error"]
     assert (out / "node-1/manifest.json").is_file()

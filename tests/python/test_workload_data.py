@@ -124,9 +124,9 @@ def test_records_are_those_of_sort_generate(tmp_path: Path) -> None:
     assert (tmp_path / "corpus/part-00000.dat").read_bytes() == (tmp_path / "records").read_bytes()
     assert (made["records"], made["checksum"]) == (20_000, expected["checksum"])
     made = data.generate("records", "other", size="2MB", seed=2)
-    expected = sort.generate(
-        "records", records=20_000, start=int(made["parameters"]["first_record"])
-    )
+    start = made["parameters"]["first_record"]
+    assert start is not None
+    expected = sort.generate("records", records=20_000, start=int(start))
     assert made["checksum"] == expected["checksum"]
 
 

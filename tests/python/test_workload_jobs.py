@@ -23,6 +23,7 @@ from click.testing import CliRunner
 
 from gordon.cli.workload_list import list_jobs
 from gordon.errors import GordonError
+from gordon.run.report import Verification
 from gordon.workload import java, jobs, settings, spark, text, verify
 from gordon.workload.jobs import grep_complex, webindex
 
@@ -121,7 +122,7 @@ class Runs:
             jobs.get(job).run(self.session, self.inputs(job), str(path), SIZES.get(job))
         return path
 
-    def verify(self, job: str, output: Path) -> dict[str, Any]:
+    def verify(self, job: str, output: Path) -> Verification:
         inputs = self.inputs(job)
         return verify.verify(self.session, job, inputs, str(output), SIZES.get(job))
 

@@ -13,7 +13,6 @@ import http.client
 import json
 import socket as sockets
 from collections.abc import Callable, Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
 from gordon import _core
@@ -21,12 +20,18 @@ from gordon.block import part
 from gordon.errors import GordonError
 from gordon.flash import device as flash_device
 from gordon.options import several
-from gordon.presets import Device
-from gordon.reports.block import CheckReport, ExportReport, RepairReport, Wear
+from gordon.presets import Config, Device
+from gordon.reports.block import (
+    BlockStatus,
+    CheckReport,
+    Created,
+    ExportReport,
+    Ready,
+    RepairReport,
+    Wear,
+)
 
 __all__ = ["check", "create", "export", "repair", "serve", "stat", "wear"]
-
-Json = dict[str, Any]
 
 FAULTS = (
     "program_failures",
@@ -49,7 +54,7 @@ def create(
     faults: Sequence[str] = (),
     fill: str | None = None,
     seed: int = 1,
-) -> Json:
+) -> Created:
     """Creates the image of an erased flash array in a new file; returns its properties.
 
     `capacity` is the exported size as text (`8GB`); it sets the blocks of each plane. `faults` are
@@ -69,11 +74,11 @@ def create(
         "faults": _faults(faults),
         "fill": fill == "metadata",
     }
-    created: Json = json.loads(_core.block_create(json.dumps(config)))
+    created: Created = json.loads(_core.block_create(json.dumps(config)))
     return created
 
 
-def _keep_own_buffer(made: Json, device: Device, set_values: Sequence[str]) -> None:
+def _keep_own_buffer(made: Config, device: Device, set_values: Sequence[str]) -> None:
     """Leaves the write buffer of a simulated drive out of an image, which has one of its own: it is
     volatile, and as large as a preset's only if it was set. Raises GordonError for settings that an
     image cannot have."""
@@ -90,8 +95,8 @@ def _keep_own_buffer(made: Json, device: Device, set_values: Sequence[str]) -> N
         made["ftl"].pop("write_buffer", None)
 
 
-def _faults(given: Sequence[str]) -> Json | None:
-    faults: Json = {}
+def _faults(given: Sequence[str]) -> dict[str, float] | None:
+    faults: dict[str, float] = {}
     for setting in several(given):
         key, equals, value = setting.partition("=")
         if not equals or key not in FAULTS:
@@ -135,8 +140,8 @@ def serve(
     insecure: bool = False,
     metrics: Sequence[str] = (),
     clients: int | None = None,
-    ready: Callable[[Json], None] = lambda _: None,
-) -> Json:
+    ready: Callable[[Ready], None] = lambda _: None,
+) -> BlockStatus:
     """Serves an image over NBD until a signal handler raises; returns the last status.
 
     `ready` is called with the addresses once clients can connect. `salvage` serves a damaged image
@@ -193,7 +198,7 @@ def serve(
         "metrics": several(metrics),
     }
     announce = lambda where: ready(json.loads(where))  # noqa: E731
-    status: Json = json.loads(_core.block_serve(json.dumps(config), announce))
+    status: BlockStatus = json.loads(_core.block_serve(json.dumps(config), announce))
     return status
 
 
@@ -210,7 +215,7 @@ class _Unix(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def stat(socket: str | None = None, url: str | None = None) -> Json:
+def stat(socket: str | None = None, url: str | None = None) -> BlockStatus:
     """The status of a served device, read from its Unix socket or from the URL of `--metrics`.
 
     Keys are in snake_case and carry their units. Raises GordonError if no device answers.
@@ -224,7 +229,7 @@ def stat(socket: str | None = None, url: str | None = None) -> Json:
             connection = http.client.HTTPConnection(parts.netloc or parts.path, timeout=10)
         connection.request("GET", "/status")
         response = connection.getresponse()
-        found: Json = json.loads(response.read())
+        found: BlockStatus = json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise GordonError(

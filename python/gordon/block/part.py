@@ -8,10 +8,9 @@ from gordon import _core
 from gordon.disk import device as disk_device
 from gordon.errors import GordonError
 from gordon.flash import device as flash_device
-from gordon.presets import Device
+from gordon.presets import Config, Device
+from gordon.reports.block import DeviceParams
 from gordon.simulated import is_disk
-
-Json = dict[str, Any]
 
 
 def disks(
@@ -20,7 +19,7 @@ def disks(
     set_values: Sequence[str],
     scheduler: str | None,
     array: Mapping[str, Any],
-) -> Json | None:
+) -> Config | None:
     """The core's config of the disks; None if the device is flash.
 
     `array` has the keyword arguments of `gordon.disk.device.array`. Raises GordonError for an
@@ -50,9 +49,14 @@ def disks(
     }
 
 
-def flash(image: str, device: Device | None, set_values: Sequence[str], must: bool) -> Json | None:
+def flash(
+    image: str, device: Device | None, set_values: Sequence[str], must: bool
+) -> Config | None:
     """The flash device with the timing of an image; None if it is unknown and not required."""
-    name = device or str(json.loads(_core.block_image(image))["preset"])
+    name = device
+    if name is None:
+        params: DeviceParams = json.loads(_core.block_image(image))
+        name = params["preset"]
     if device is None and name not in flash_device.names():
         if must:
             raise GordonError(

@@ -10,12 +10,12 @@ their distributions.
 
 import json
 from os import fspath
-from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Path, Progress
 from gordon.options.caches import WebLoad
+from gordon.reports.workload import WebReport
 
 __all__ = ["WORKLOADS", "generate"]
 
@@ -32,7 +32,7 @@ def generate(
     clients: int = WebLoad.clients,
     seed: int = WebLoad.seed,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> WebReport:
     """Generates a load, writes it to `output` as a block log, and returns a summary of it.
 
     `requests` is the number of requests, `files` the total size of the files (default: that of the
@@ -51,5 +51,5 @@ def generate(
         "seed": seed,
         "output": fspath(output),
     }
-    made: dict[str, Any] = json.loads(_core.web_generate(json.dumps(config), progress))
+    made: WebReport = json.loads(_core.web_generate(json.dumps(config), progress))
     return made

@@ -5,19 +5,26 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from gordon import picture
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
 from gordon.errors import GordonError
 from gordon.human import binary, duration, figures, lifetime, percent, short
-from gordon.reports.block import CheckReport, ExportReport, RangeOfUint64, RepairReport, Wear
+from gordon.reports.block import (
+    BlockStatus,
+    CheckReport,
+    Created,
+    ExportReport,
+    RangeOfUint64,
+    Ready,
+    RepairReport,
+    Wear,
+)
 
-Json = dict[str, Any]
 
-
-def created(console: Output, image: str, made: Json) -> None:
+def created(console: Output, image: str, made: Created) -> None:
     device = made["device"]
     console.text(
         f"{image}: {device['preset']}, {short(made['capacity'], 'B')} exported of "
@@ -26,7 +33,7 @@ def created(console: Output, image: str, made: Json) -> None:
     )
 
 
-def ready(console: Output, image: str, where: Json) -> None:
+def ready(console: Output, image: str, where: Ready) -> None:
     console.text(f"{image}: {short(where['capacity'], 'B')}, served at")
     for place in where["places"]:
         console.text(f"  {place}")
@@ -36,18 +43,20 @@ def ready(console: Output, image: str, where: Json) -> None:
         say(warning, kind="warning")
 
 
-def stopped(console: Output, status: Json) -> None:
-    requests = sum(status[kind] for kind in ("reads", "writes", "flushes", "trims", "zeroes"))
+def stopped(console: Output, status: BlockStatus) -> None:
+    requests = (
+        status["reads"] + status["writes"] + status["flushes"] + status["trims"] + status["zeroes"]
+    )
     order = "the file is synced" if _is_disk(status) else "the image is closed cleanly"
     console.text(f"stopped after {requests:,} requests; {order}")
     late(console, status)
 
 
-def _is_disk(status: Json) -> bool:
-    return bool(status["kind"] == "disk-status")
+def _is_disk(status: BlockStatus) -> bool:
+    return status["kind"] == "disk-status"
 
 
-def late(console: Output, status: Json) -> None:
+def late(console: Output, status: BlockStatus) -> None:
     found = status["emulation"]
     if found and found["requests"]:
         console.text(
@@ -62,7 +71,7 @@ def _ratio(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def status(console: Output, found: Json) -> None:
+def status(console: Output, found: BlockStatus) -> None:
     """One screen."""
     many = f"{found['disks']} x " if found.get("disks", 1) > 1 else ""
     console.text(
@@ -81,20 +90,23 @@ def status(console: Output, found: Json) -> None:
     )
     for line in _disk(found) if _is_disk(found) else _flash(found):
         console.text(line)
-    for name, key, unit in (
-        ("queue depth", "queue_depth", lambda value: f"{value:,}"),
-        ("time between requests", "arrivals_ns", _time),
-    ):
-        shown = ", ".join(
-            f"{'0' if place == 0 else f'<{unit(2**place)}'}: {count:,}"
-            for place, count in enumerate(found[key])
-            if count
-        )
-        console.text(f"{name}: {shown or '-'}")
+    depths = _counts(found["queue_depth"], lambda value: f"{value:,}")
+    console.text(f"queue depth: {depths}")
+    console.text(f"time between requests: {_counts(found['arrivals_ns'], _time)}")
     late(console, found)
 
 
-def _flash(found: Json) -> Iterator[str]:
+def _counts(histogram: list[int], unit: Callable[[int], str]) -> str:
+    """The counts of a histogram by powers of two."""
+    shown = ", ".join(
+        f"{'0' if place == 0 else f'<{unit(2**place)}'}: {count:,}"
+        for place, count in enumerate(histogram)
+        if count
+    )
+    return shown or "-"
+
+
+def _flash(found: BlockStatus) -> Iterator[str]:
     if found["stopped"]:
         yield (
             f"stopped by a failed assertion: {found['stopped']}; the next start recovers the image "
@@ -138,16 +150,17 @@ def _flash(found: Json) -> Iterator[str]:
         )
 
 
-def _disk(found: Json) -> Iterator[str]:
+def _disk(found: BlockStatus) -> Iterator[str]:
     if found["read_only"] or found["medium_errors"]:
         yield f"errors: {found['medium_errors']:,} I/O errors of the file"
     disk = found["disk"]
     if disk is None:
         return
-    if disk["seek_ms"]["mean"] is not None:
+    seek, rotation = disk["seek_ms"]["mean"], disk["rotation_ms"]["mean"]
+    if seek is not None and rotation is not None:
         yield (
-            f"mean per positioning (modelled): seek {figures(disk['seek_ms']['mean'])} ms, "
-            f"rotation {figures(disk['rotation_ms']['mean'])} ms"
+            f"mean per positioning (modelled): seek {figures(seek)} ms, rotation "
+            f"{figures(rotation)} ms"
         )
     yield (
         f"reads served from the buffer {disk['buffer_hits']:,}, from read-ahead "
@@ -164,8 +177,8 @@ def _time(ns: int) -> str:
     return f"{ns}ns"
 
 
-Shown = list[tuple[str, Callable[[Json, Json, float], str]]]
-#: What `--follow` shows: title, and the value from two states and the seconds between.
+Shown = list[tuple[str, Callable[[BlockStatus, BlockStatus, float], str]]]
+#: Columns of `--follow`: title, and the value from two states and the seconds between.
 FOLLOWED: Shown = [
     ("time", lambda a, b, s: time.strftime("%H:%M:%S")),
     ("read/s", lambda a, b, s: f"{(b['reads'] - a['reads']) / s:,.0f}"),
@@ -175,7 +188,7 @@ FOLLOWED: Shown = [
     ("MB/s written", lambda a, b, s: _rate(a, b, s, "host_bytes_written")),
     ("in flight", lambda a, b, s: str(b["in_flight"])),
 ]
-#: And of one kind of device.
+#: Further columns of one kind of device.
 FLASH: Shown = [
     ("WA", lambda a, b, s: _amplified(a, b)),
     ("erases/s", lambda a, b, s: f"{(b['erases'] - a['erases']) / s:,.0f}"),
@@ -187,30 +200,51 @@ DISK: Shown = [
 ]
 
 
-def _answered(a: Json, b: Json) -> str:
+def _answered(a: BlockStatus, b: BlockStatus) -> str:
     """Mean time to an answer."""
     before, now = a["emulation"], b["emulation"]
-    if not now or now["requests"] == before["requests"]:
+    if before is None or now is None or now["requests"] == before["requests"]:
         return "-"
     total = now["got_mean_us"] * now["requests"] - before["got_mean_us"] * before["requests"]
     return f"{total / (now['requests'] - before['requests']):,.0f}"
 
 
-def _moved(a: Json, b: Json, seconds: float) -> str:
-    return f"{(b['disk']['seeks'] - a['disk']['seeks']) / seconds:,.0f}" if b["disk"] else "-"
+def _moved(a: BlockStatus, b: BlockStatus, seconds: float) -> str:
+    before, now = a["disk"], b["disk"]
+    if before is None or now is None:
+        return "-"
+    return f"{(now['seeks'] - before['seeks']) / seconds:,.0f}"
 
 
-def _rate(a: Json, b: Json, seconds: float, key: str) -> str:
+def _rate(
+    a: BlockStatus,
+    b: BlockStatus,
+    seconds: float,
+    key: Literal["host_bytes_read", "host_bytes_written"],
+) -> str:
     return f"{(b[key] - a[key]) / seconds / 1e6:,.1f}"
 
 
-def _amplified(a: Json, b: Json) -> str:
+def _amplified(a: BlockStatus, b: BlockStatus) -> str:
     written = b["host_bytes_written"] - a["host_bytes_written"]
-    pages = sum(b["programmed"].values()) - sum(a["programmed"].values())
+    pages = _programmed(b) - _programmed(a)
     return f"{pages * b['unit'] / written:.2f}" if written else "-"
 
 
-def follow(look: Callable[[], Json], interval: float, json_path: str | None) -> None:
+def _programmed(status: BlockStatus) -> int:
+    """Pages programmed, of all causes."""
+    pages = status["programmed"]
+    return (
+        pages["host"]
+        + pages["gc"]
+        + pages["wear"]
+        + pages["summary"]
+        + pages["trims"]
+        + pages["padding"]
+    )
+
+
+def follow(look: Callable[[], BlockStatus], interval: float, json_path: str | None) -> None:
     """A line for each interval, until interrupted or the device is gone."""
     if json_path not in (None, "-"):
         raise GordonError(

@@ -10,6 +10,7 @@ from gordon.options.caches import WebLoad
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
+    from gordon.reports.workload import WebReport
 
 
 @click.command()
@@ -37,7 +38,7 @@ def generate(workload: str, output: str, json_path: str | None, **given: Any) ->
     outputs.finish(lambda console: _show(console, workload, output, made), [(json_path, made)])
 
 
-def _show(console: "Output", workload: str, output: str, made: dict[str, Any]) -> None:
+def _show(console: "Output", workload: str, output: str, made: "WebReport") -> None:
     from gordon.human import duration, short
 
     directories = f" in {made['directories']:,} directories" if made["directories"] else ""

@@ -62,7 +62,7 @@ def _designs(jobs: list[tuple[str, GridResult]]) -> list[Column]:
     def limit(name: str) -> Callable[[GridResult], str]:
         return lambda result: most(_named(result, name)["limits"])
 
-    number: dict[str, Any] = {"right": True}
+    number: dict[str, bool] = {"right": True}
     return [
         Column("job", [name for name, _ in jobs]),
         column("traces", lambda result: str(len(result["traces"])), spare=2, **number),

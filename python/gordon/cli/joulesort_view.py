@@ -1,17 +1,18 @@
 """The screen of a JouleSort result."""
 
-from typing import Any
+from typing import Literal
 
 from gordon.cli.meter_view import show_meters
 from gordon.cli.terminal import Column, Output
+from gordon.energy.account import Efficiency
+from gordon.energy.series import Summary
 from gordon.human import duration, figures, short
-
-Json = dict[str, Any]
+from gordon.joulesort.report import MachineReport, PhaseReport, Report, Run
 
 HELD = {True: "holds", False: "FAILED", None: "unknown"}
 
 
-def show(console: Output, report: Json) -> None:
+def show(console: Output, report: Report) -> None:
     """Prints the machine, the runs, the meters, the checks and the requirements of an entry."""
     of, result, time = report["category"], report["result"], report["time_s"]
     machine, runs = report["machine"], report["runs"]
@@ -35,7 +36,7 @@ def show(console: Output, report: Json) -> None:
     if report["phases"]:
         _phases(console, report["phases"])
     rate = None if result is None else result["records_per_joule"]
-    if rate is not None:
+    if result is not None and rate is not None and result["mean_w"] is not None:
         console.text(
             f"{rate['value']:,.0f} records per joule{_sd(rate)}, {result['how']}: "
             f"{figures(result['mean_w']['mean'])} W{_sd(result['mean_w'])} "
@@ -67,26 +68,26 @@ def show(console: Output, report: Json) -> None:
     )
 
 
-def clock(machine: Json) -> str:
+def clock(machine: MachineReport) -> str:
     """The processors' clocks after the runs and who sets them."""
     mhz, names = machine["clock_mhz"], machine["governors"]
     rate = f"{mhz['least']:.0f} to {mhz['most']:.0f} MHz" if mhz else "clock unknown"
     return f"{rate}, governor {', '.join(names) if names else 'unknown'}"
 
 
-def _phases(console: Output, phases: list[Json]) -> None:
+def _phases(console: Output, phases: list[PhaseReport]) -> None:
     """Time, transfers and power of each; of the meters the first."""
     meter = phases[0]["meters"][0]
     drawn = [phase["meters"][0] for phase in phases]
 
-    def rate(phase: Json, key: str) -> str:
-        seconds = phase["time_s"]["mean"]
-        return "" if phase[key] is None or seconds <= 0 else figures(phase[key] / seconds / 1e6)
+    def rate(phase: PhaseReport, key: Literal["read_bytes", "written_bytes"]) -> str:
+        moved, seconds = phase[key], _seconds(phase)
+        return "" if moved is None or seconds <= 0 else figures(moved / seconds / 1e6)
 
     console.table(
         [
             Column("phase", [phase["name"] for phase in phases]),
-            Column("s", [figures(p["time_s"]["mean"]) + _sd(p["time_s"]) for p in phases], True),
+            Column("s", [figures(_seconds(p)) + _sd(p["time_s"]) for p in phases], True),
             Column("read MB/s", [rate(phase, "read_bytes") for phase in phases], True),
             Column("write MB/s", [rate(phase, "written_bytes") for phase in phases], True),
             Column(f"{meter['meter']} W", [_or_none(d["mean_w"]) for d in drawn], True),
@@ -99,9 +100,13 @@ def _or_none(value: float | None) -> str:
     return "-" if value is None else figures(value)
 
 
-def _mean(runs: list[Json], key: str) -> float:
+def _seconds(phase: PhaseReport) -> float:
+    return 0.0 if phase["time_s"] is None else phase["time_s"]["mean"]
+
+
+def _mean(runs: list[Run], key: Literal["user_s", "sys_s", "read_bytes", "written_bytes"]) -> float:
     return float(sum(run[key] for run in runs)) / len(runs)
 
 
-def _sd(summary: Json) -> str:
-    return "" if summary.get("sd") is None else f" ± {figures(summary['sd'])}"
+def _sd(summary: Summary | Efficiency | None) -> str:
+    return "" if summary is None or summary["sd"] is None else f" ± {figures(summary['sd'])}"

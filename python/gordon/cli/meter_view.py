@@ -1,17 +1,17 @@
 """The screens of `gordon meter`."""
 
 import time
-from typing import Any
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
+from gordon.energy.account import Account, Efficiency, Idle, Tail
 from gordon.energy.find import SPELLED
 from gordon.energy.meter import Candidate, Meter
+from gordon.energy.record import Report
+from gordon.energy.series import Summary
 from gordon.energy.session import Session
 from gordon.errors import GordonError
 from gordon.human import duration, figures, short
-
-Json = dict[str, Any]
 
 
 def show_list(console: Output, found: list[Candidate]) -> None:
@@ -76,13 +76,16 @@ def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
         raise failures[0] if failures else silent
 
 
-def show_record(console: Output, report: Json) -> None:
+def show_record(console: Output, report: Report) -> None:
     """The run, then a row for each meter."""
     runs, wall = report["runs"], report["wall_s"]
     times = f"{duration(wall['mean'])}{_spread(wall)}"
     cpu = sum(run["user_s"] + run["sys_s"] for run in runs) / len(runs)
     most = max(run["max_rss_bytes"] for run in runs)
-    moved = [sum(run[key] for run in runs) / len(runs) for key in ("read_bytes", "written_bytes")]
+    moved = [
+        sum(run["read_bytes"] for run in runs) / len(runs),
+        sum(run["written_bytes"] for run in runs) / len(runs),
+    ]
     console.text(" ".join(report["command"]), style="bold")
     console.text(
         f"{len(runs)} run{'s' * (len(runs) > 1)} of {times}, CPU time {duration(cpu)}, peak memory "
@@ -92,7 +95,7 @@ def show_record(console: Output, report: Json) -> None:
     show_meters(console, report["meters"])
 
 
-def warn_of(meters: list[Json]) -> None:
+def warn_of(meters: list[Account]) -> None:
     """Prints the warnings of the meters."""
     if all(meter["how"] == "modelled" for meter in meters):
         say(
@@ -107,7 +110,7 @@ def warn_of(meters: list[Json]) -> None:
             say(f"{meter['name']} failed: {meter['error']}", kind="warning")
 
 
-def show_meters(console: Output, meters: list[Json]) -> None:
+def show_meters(console: Output, meters: list[Account]) -> None:
     """Energy and power of the runs, with deviations where there are several."""
     columns = [
         Column("meter", [m["name"] for m in meters]),
@@ -125,29 +128,29 @@ def show_meters(console: Output, meters: list[Json]) -> None:
     console.table(columns)
 
 
-def _rate(rate: Json | None) -> str:
+def _rate(rate: Efficiency | None) -> str:
     if rate is None:
         return "-"
     sd = "" if rate["sd"] is None else f" ± {figures(rate['sd'])}"
     return figures(rate["value"]) + sd
 
 
-def _of(summary: Json | None) -> str:
+def _of(summary: Summary | None) -> str:
     return "-" if summary is None else figures(summary["mean"]) + _spread(summary)
 
 
-def _spread(summary: Json) -> str:
-    return "" if summary.get("sd") is None else f" ± {figures(summary['sd'])}"
+def _spread(summary: Summary) -> str:
+    return "" if summary["sd"] is None else f" ± {figures(summary['sd'])}"
 
 
-def _idle(idle: Json | None) -> str:
+def _idle(idle: Idle | None) -> str:
     if idle is None:
         return "-"
     sd = "" if idle["sd_w"] is None else f" ± {figures(idle['sd_w'])}"
     return figures(idle["mean_w"]) + sd
 
 
-def _tail(tail: Json | None) -> str:
+def _tail(tail: Tail | None) -> str:
     if tail is None:
         return "-"
     more = "" if tail["back_at_idle"] else ", not back at idle"

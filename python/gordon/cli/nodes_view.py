@@ -1,12 +1,25 @@
 """The nodes of a job and its stages, for people."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 from gordon.cli.terminal import Column, data
 from gordon.human import counted, duration, figures, percent, short
+from gordon.reports.spark import RecordedStage, RecordedStages
+from gordon.reports.trace import TraceSummary
 
 #: Stages that are shown, the longest ones.
 _MOST = 20
+
+
+#: Columns of a trace that are shown.
+_Column = Literal[
+    "cpu_s", "memory_bytes", "disk_read_bytes", "disk_write_bytes", "rx_bytes", "tx_bytes"
+]
+_COUNTS: tuple[tuple[Literal["failed_tasks", "killed_tasks"], str], ...] = (
+    ("failed_tasks", "failed"),
+    ("killed_tasks", "killed"),
+)
 
 
 def separate(index: int) -> None:
@@ -15,17 +28,16 @@ def separate(index: int) -> None:
         data().text("")
 
 
-def show(job: dict[str, Any]) -> None:
+def show(job: str, nodes: Sequence[TraceSummary]) -> None:
     """A row for each node of a job: its length and what it used."""
-    nodes = job["nodes"]
     console = data()
-    name = f"{job['name']}: " if job["name"] else ""
+    name = f"{job}: " if job else ""
     console.text(f"{name}{counted(len(nodes), 'node')}", style="bold")
-    right: dict[str, Any] = {"right": True}
+    right: dict[str, bool] = {"right": True}
     columns = [
         Column("node", [node["path"] for node in nodes]),
         Column("cores", [str(node["manifest"]["machine"]["cores"]) for node in nodes], **right),
-        Column("ran", [duration(sum(_samples(node)["span_s"])) for node in nodes], **right),
+        Column("ran", [duration(sum(node["samples"]["span_s"])) for node in nodes], **right),
         Column("cpu", [_total(node, "cpu_s", "s") for node in nodes], **right),
         Column("cores used", [_cores_used(node) for node in nodes], **right),
         Column("memory, max", [_most(node, "memory_bytes") for node in nodes], **right),
@@ -37,36 +49,31 @@ def show(job: dict[str, Any]) -> None:
     console.table(columns)
 
 
-def _samples(node: dict[str, Any]) -> dict[str, Any]:
-    of: dict[str, Any] = node["samples"]
-    return of
-
-
-def _known(node: dict[str, Any], key: str) -> list[float]:
+def _known(node: TraceSummary, key: _Column) -> list[float]:
     """The values of a column; none if the trace lacks it."""
     from gordon.cli.trace_view import kind_of
 
     if kind_of(node, key) == "missing":
         return []
-    return [value for value in _samples(node)[key] if value is not None]
+    return [*node["samples"][key]]
 
 
-def _total(node: dict[str, Any], key: str, unit: str) -> str:
+def _total(node: TraceSummary, key: _Column, unit: str) -> str:
     values = _known(node, key)
     return short(sum(values), unit) if values else ""
 
 
-def _most(node: dict[str, Any], key: str) -> str:
+def _most(node: TraceSummary, key: _Column) -> str:
     values = _known(node, key)
     return short(max(values), "B") if values else ""
 
 
-def _cores_used(node: dict[str, Any]) -> str:
-    values, length = _known(node, "cpu_s"), sum(_samples(node)["span_s"])
+def _cores_used(node: TraceSummary) -> str:
+    values, length = _known(node, "cpu_s"), sum(node["samples"]["span_s"])
     return figures(sum(values) / length) if values and length > 0 else ""
 
 
-def show_stages(application: dict[str, Any]) -> None:
+def show_stages(application: RecordedStages) -> None:
     """The stages of an application of Spark, how uneven their tasks are, and the time outside."""
     stages = application["stages"]
     console = data()
@@ -84,7 +91,7 @@ def show_stages(application: dict[str, Any]) -> None:
         return
     longest = sorted(stages, key=lambda stage: stage["start_s"] - stage["end_s"])[:_MOST]
     shown = [stage for stage in stages if stage in longest]
-    right: dict[str, Any] = {"right": True}
+    right: dict[str, bool] = {"right": True}
     columns = [
         Column("stage", [stage["name"] for stage in shown], wraps=True, enough=30),
         Column("start", [_seconds(stage["start_s"]) for stage in shown], spare=3, **right),
@@ -94,7 +101,7 @@ def show_stages(application: dict[str, Any]) -> None:
         Column("longest", [_seconds(stage["task_longest_s"]) for stage in shown], **right),
         Column("skew", [_skew(stage) for stage in shown], **right),
         Column("task time", [_seconds(stage["tasks_s"]) for stage in shown], spare=2, **right),
-        Column("gc", [_share(stage, "gc_s") for stage in shown], spare=4, **right),
+        Column("gc", [_collecting(stage) for stage in shown], spare=4, **right),
         Column("spilled", [_spilled(stage) for stage in shown], spare=5, **right),
         Column("", [_remark(stage) for stage in shown], wraps=True, enough=12),
     ]
@@ -112,25 +119,22 @@ def _seconds(value: float | None) -> str:
     return "" if value is None else f"{figures(value)} s"
 
 
-def _skew(stage: dict[str, Any]) -> str:
+def _skew(stage: RecordedStage) -> str:
     median, longest = stage["task_median_s"], stage["task_longest_s"]
-    return figures(longest / median) if median else ""
+    return figures(longest / median) if median and longest is not None else ""
 
 
-def _share(stage: dict[str, Any], key: str) -> str:
-    part, whole = stage[key], stage["tasks_s"]
+def _collecting(stage: RecordedStage) -> str:
+    """The share of garbage collection in the time of the tasks."""
+    part, whole = stage["gc_s"], stage["tasks_s"]
     return f"{part / whole:.0%}" if part and whole else ""
 
 
-def _spilled(stage: dict[str, Any]) -> str:
+def _spilled(stage: RecordedStage) -> str:
     size = stage["spill_disk_bytes"]
     return short(size, "B") if size else ""
 
 
-def _remark(stage: dict[str, Any]) -> str:
-    parts = [
-        f"{stage[key]} {word}"
-        for key, word in (("failed_tasks", "failed"), ("killed_tasks", "killed"))
-        if stage[key]
-    ]
+def _remark(stage: RecordedStage) -> str:
+    parts = [f"{stage[key]} {word}" for key, word in _COUNTS if stage[key]]
     return ", ".join([*parts, *([] if stage["is_complete"] else ["not complete"])])

@@ -1,16 +1,13 @@
 """Figures of the paper next to ours, as tables of the screen."""
 
-from typing import Any
-
 from gordon.cli.terminal import Column, Output
+from gordon.cost.paper import Item
 from gordon.human import figures
-
-Row = dict[str, Any]
 
 AGREES = {True: "yes", False: "no", None: "-"}
 
 
-def show_items(console: Output, items: list[Row]) -> None:
+def show_items(console: Output, items: list[Item]) -> None:
     """A row for each figure of the paper, and the reasons of those that do not follow."""
     if not items:
         return
@@ -28,13 +25,13 @@ def show_items(console: Output, items: list[Row]) -> None:
             console.text(f"{one['where']}, {one['what']}, {printed(one)}: {one['reason']}")
 
 
-def printed(item: Row) -> str:
+def printed(item: Item) -> str:
     """The figure as the paper prints it, with its unit."""
     text, unit = item["paper"]["printed"], item["unit"]
     return text if text.endswith(unit) else f"{text} {unit}"
 
 
-def computed(item: Row) -> str:
+def computed(item: Item) -> str:
     """Our figure, in the unit of the paper's."""
     ours, text = item["ours"], item["paper"]["printed"]
     if ours is None:

@@ -1,18 +1,19 @@
 """The screen of `gordon plan`."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Literal, get_args
 
 from gordon.cli.paper_view import show_items
 from gordon.cli.terminal import Column, Output
+from gordon.cost.plan import Planned
 from gordon.human import counted, duration, figures, percent, short
+from gordon.reports.plan import JobTimes, Remedy, SliceReport
 
-Row = dict[str, Any]
+_Rate = Literal["read_bytes_per_s", "write_bytes_per_s", "load_bytes_per_s"]
+_RATES: tuple[_Rate, ...] = get_args(_Rate)
 
-_RATES = ("read", "write", "load")
 
-
-def show_plan(console: Output, result: Row) -> None:
+def show_plan(console: Output, result: Planned) -> None:
     """A slice, the jobs, what is used, the deadlines that are missed, and what would meet them."""
     one, node = result["slice"], result["node"]
     console.text(
@@ -31,10 +32,10 @@ def show_plan(console: Output, result: Row) -> None:
     show_items(console, result["items"])
 
 
-def _slice(one: Row, overlap: bool) -> str:
+def _slice(one: SliceReport, overlap: bool) -> str:
     """A slice in a sentence."""
     size, half = short(one["capacity_bytes"], "B"), ", half of it for each job" if overlap else ""
-    read, write, load = (short(one[f"{key}_bytes_per_s"], "B/s") for key in _RATES)
+    read, write, load = (short(one[key], "B/s") for key in _RATES)
     return (
         f"slice: {size}{half}, reads {read}, writes {write}, loaded at {load}, "
         f"{percent(one['load_share'])} of its bandwidth; {figures(one['hidden_s_per_gb'])} s of "
@@ -42,8 +43,8 @@ def _slice(one: Row, overlap: bool) -> str:
     )
 
 
-def _jobs(jobs: list[Row]) -> list[Column]:
-    def column(title: str, cell: Callable[[Row], str]) -> Column:
+def _jobs(jobs: list[JobTimes]) -> list[Column]:
+    def column(title: str, cell: Callable[[JobTimes], str]) -> Column:
         return Column(title, [cell(job) for job in jobs], right=True)
 
     columns = [
@@ -65,19 +66,21 @@ def _jobs(jobs: list[Row]) -> list[Column]:
     return columns
 
 
-def _late(result: Row) -> list[str]:
+def _late(result: Planned) -> list[str]:
     """The deadlines that are missed, and what would meet them."""
-    late = [job for job in result["jobs"] if job["late_s"]]
-    if not late:
-        return []
     lines = []
-    for job in late:
-        allowed = duration(job["due_s"] - job["arrival_s"])
-        text = f"{job['name']} misses its deadline of {allowed} by {duration(job['late_s'])}"
+    for job in result["jobs"]:
+        due_s, late_s = job["due_s"], job["late_s"]
+        if due_s is None or not late_s:
+            continue
+        allowed = duration(due_s - job["arrival_s"])
+        text = f"{job['name']} misses its deadline of {allowed} by {duration(late_s)}"
         if job["is_late_alone"]:
             text += f": it takes {duration(job['alone_s'])} even without other jobs"
         needed = duration(job["end_s"] - job["arrival_s"])
         lines.append(f"{text}; a deadline of {needed} would be met")
+    if not lines:
+        return []
     remedies = " or ".join(_remedy(one) for one in result["remedies"])
     if remedies:
         lines.append(f"all deadlines would be met with {remedies}")
@@ -89,7 +92,7 @@ def _late(result: Row) -> list[str]:
     return lines
 
 
-def _remedy(remedy: Row) -> str:
+def _remedy(remedy: Remedy) -> str:
     match remedy["change"]:
         case "overlap":
             return "--overlap"

@@ -1,23 +1,18 @@
 """The screens of a search of settings."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Literal
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, short
-from gordon.sort.tune.search import Search, Trial
-from gordon.sort.tune.tune import gain_sentence, holds, known
+from gordon.sort.tune.live import Step
+from gordon.sort.tune.search import Search, Trial, TrialReport
+from gordon.sort.tune.steer import SteerReport
+from gordon.sort.tune.tune import TuneReport, gain_sentence, holds, known
 
-Json = dict[str, Any]
 #: Maximum number of rows of the table of trials; JSON has all.
 MOST = 12
-#: Sets of transfer sizes of both passes.
-NAMES = {
-    "usual": "default sizes",
-    "alone": "best sizes of each load alone",
-    "chosen": "chosen sizes",
-}
 
 
 def live(console: Output) -> Callable[[Trial, Search], None]:
@@ -34,20 +29,24 @@ def live(console: Output) -> Callable[[Trial, Search], None]:
     return print_trial
 
 
-def show(console: Output, report: Json) -> None:
+def show(console: Output, report: TuneReport) -> None:
     """The best points, and what they gain."""
     unit = "s" if report["objective"] == "time" else "J"
-    groups: dict[str, list[Json]] = {}
+    groups: dict[str, list[TrialReport]] = {}
     for trial in report["trials"]:
         if trial["cost"] is not None and trial["role"] != "warm-up":
             groups.setdefault(trial["what"], []).append(trial)
     rows = sorted(
-        (sum(one["cost"] for one in own) / len(own), what, own) for what, own in groups.items()
+        (
+            (sum(one["cost"] or 0.0 for one in own) / len(own), what, own)
+            for what, own in groups.items()
+        ),
+        key=lambda row: row[:2],
     )[:MOST]
     with_energy = any(own[0]["energy_j"] is not None for _, _, own in rows)
 
-    def mean(own: list[Json], key: str) -> str:
-        known = [one[key] for one in own if one[key] is not None]
+    def mean(own: list[TrialReport], key: Literal["time_s", "cpu_s", "energy_j"]) -> str:
+        known = [value for one in own if (value := one[key]) is not None]
         return figures(sum(known) / len(known)) if known else "-"
 
     columns = [
@@ -79,7 +78,7 @@ def show(console: Output, report: Json) -> None:
     console.text(f"settings: {report['chosen']['what']}")
 
 
-def stepped(steps: list[Json]) -> list[str]:
+def stepped(steps: list[Step]) -> list[str]:
     """The advice of the device, the settings tried, and whether they were kept."""
     lines = []
     for step in steps:
@@ -93,7 +92,7 @@ def stepped(steps: list[Json]) -> list[str]:
     return lines
 
 
-def steered(console: Output, report: Json) -> None:
+def steered(console: Output, report: SteerReport) -> None:
     """Loads on a simulated device, the sizes that it asks for, and why."""
     console.text(
         f"{report['device']} of {short(report['capacity_bytes'], 'B')}, "
@@ -110,10 +109,14 @@ def steered(console: Output, report: Json) -> None:
             Column("why no larger", [row["why"] for row in rows], wraps=True),
         ]
     )
-    for name in ("usual", "alone", "chosen"):
-        both = report["passes"][name]
+    passes = report["passes"]
+    for name, both in (
+        ("default sizes", passes["usual"]),
+        ("best sizes of each load alone", passes["alone"]),
+        ("chosen sizes", passes["chosen"]),
+    ):
         console.text(
-            f"both passes, {NAMES[name]}: {both['what']}: {figures(both['seconds'])} s "
+            f"both passes, {name}: {both['what']}: {figures(both['seconds'])} s "
             f"({figures(both['distribute']['seconds'])} + {figures(both['gather']['seconds'])})"
         )
     console.text("these settings are a starting point for `gordon sort tune`, which measures")

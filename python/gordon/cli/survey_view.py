@@ -38,7 +38,7 @@ def _table(result: GridResult | GridMean, shown: list[GridDesign]) -> list[Colum
 
     by = result["by"]
     disk = next((r for r in result["designs"] if "MaxE-disk" in r["names"]), None)
-    number: dict[str, Any] = {"right": True}
+    number: dict[str, bool] = {"right": True}
     return [
         column("  design", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
         column("name", lambda r: " ".join(r["names"])),

@@ -67,7 +67,7 @@ def _stages(application: ApplicationReport, best: TasksDesign) -> list[Column]:
     def secs(value: float) -> str:
         return f"{figures(value)} s"
 
-    number: dict[str, Any] = {"right": True}
+    number: dict[str, bool] = {"right": True}
     return [
         column("stage", lambda _, there: f"{there['id']}: {there['name']}", wraps=True),
         column("tasks", lambda _, there: str(there["tasks"]), **number),

@@ -11,6 +11,7 @@ from gordon.cli.trace_input import announce_pipe, load_of, of_trace, reading
 from gordon.files import STDOUT
 from gordon.options import command
 from gordon.options.traces import ActivityInput, Conversion, Recording
+from gordon.reports.trace import AnonymiseReport, CaptureOutcome, ConversionReport, FormatRow
 
 LEAST_MEMORY = 1 << 20
 
@@ -53,7 +54,7 @@ def record(
     limit = None if memory is None else _core.parse_bytes(memory)
     if limit is not None and limit < LEAST_MEMORY:
         raise click.BadParameter("no command runs in less than 1MiB", param_hint="--memory")
-    made: dict[str, Any] = json.loads(_core.trace_record(out, interval_ns, list(words), limit))
+    made: CaptureOutcome = json.loads(_core.trace_record(out, interval_ns, list(words), limit))
     for warning in made["warnings"]:
         say(warning, kind="warning")
     click.echo(f"traced to {out}", err=True)
@@ -154,7 +155,7 @@ def convert(
     source = sources[0]
     with reading(source, given, objects=to == "oracleGeneral"):
         text = _core.trace_convert(json.dumps(load_of(source, given)), target, to)
-    done: dict[str, Any] = json.loads(text)
+    done: ConversionReport = json.loads(text)
     announce_pipe(source, given, done["input"])
     for warning in done["warnings"]:
         say(f"{source}: {warning}", kind="warning")
@@ -179,7 +180,7 @@ def anonymise(source: str, target: str, json_path: str | None) -> None:
 
     output.check(json_path, used=[source, *output.trace_files([source]), target])
     made = _core.trace_anonymise(source, target)
-    done: dict[str, Any] = json.loads(made)
+    done: AnonymiseReport = json.loads(made)
     if done["left_out"]:
         say(f"{source}: not copied: {', '.join(done['left_out'])}", kind="warning")
     replaced = sum(done["replaced"].values())
@@ -198,7 +199,7 @@ def formats(json_path: str | None) -> None:
     from gordon.cli.terminal import Column
 
     output.check(json_path)
-    known: list[dict[str, Any]] = json.loads(_core.trace_formats())
+    known: list[FormatRow] = json.loads(_core.trace_formats())
     columns = [
         Column("format", [one["name"] for one in known]),
         Column("of", [one["of"] for one in known]),

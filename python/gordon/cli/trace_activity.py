@@ -11,6 +11,7 @@ from gordon.files import STDOUT
 from gordon.options import only_given
 from gordon.options.loads import TraceLoad
 from gordon.options.table import flags
+from gordon.reports.trace import ActivityReport
 
 # Options of `gordon trace convert` that have a meaning for activity traces.
 TAKEN = {"format", "skip_bad", "to"}
@@ -52,7 +53,7 @@ def convert(
         made = _core.trace_convert_activity(
             list(sources), target, name, cores, clock, given["skip_bad"], progress.tick
         )
-    done: dict[str, Any] = json.loads(made)
+    done: ActivityReport = json.loads(made)
     several = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
     hosts = [host["host"] for host in done["hosts"]]
     for line in notices.grouped(done["warnings"], hosts).printed():

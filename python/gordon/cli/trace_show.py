@@ -2,16 +2,50 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict, final
 
 from gordon import _core
 from gordon.cli import warn
 from gordon.options import Progress
+from gordon.reports.spark import RecordedStages
+from gordon.reports.trace import ConversionReport, TraceSummary
 from gordon.run import folder, not_traces
 from gordon.run.inputs import Inputs, expand
+from gordon.run.report import RunReport
 
-#: A job: its name, its nodes and, of an application of Spark, its stages.
-Shown = dict[str, Any]
+
+@final
+class ShownTrace(TraceSummary):
+    """A trace and, of an application of Spark, its stages."""
+
+    application: NotRequired[RecordedStages]
+
+
+@final
+class ShownNodes(TypedDict):
+    """The nodes of a job and, of an application of Spark, its stages."""
+
+    name: str
+    nodes: list[ShownTrace]
+    warnings: list[str]
+    application: NotRequired[RecordedStages]
+    #: The folder of a run, and its `run.json`.
+    folder: NotRequired[str]
+    run: NotRequired[RunReport]
+
+
+#: A job.
+Job = ShownTrace | ShownNodes
+
+
+@final
+class ShownJobs(TypedDict):
+    """Several jobs."""
+
+    jobs: list[Job]
+
+
+Shown = ShownTrace | ShownNodes | ShownJobs
 
 
 def summary(source: str, progress: Progress | None = None) -> Shown:
@@ -33,21 +67,24 @@ def summary(source: str, progress: Progress | None = None) -> Shown:
     return jobs[0] if len(jobs) == 1 else {"jobs": jobs}
 
 
-def _job(inputs: Inputs) -> Shown:
+def _job(inputs: Inputs) -> Job:
     with inputs.naming():
         nodes = [_node(trace) for trace in inputs.paths]
         tables = None
         if inputs.folder:
             tables = _core.spark_recorded_stages(inputs.folder)
-    more: Shown = {} if tables is None else {"application": json.loads(tables)}
+    job: Job
     if len(nodes) == 1 and not inputs.lags:
-        one: Shown = inputs.named(nodes[0]) | more
-        one["warnings"] = inputs.warnings + one["warnings"]
-        return one
-    made: Shown = {"name": inputs.name, "nodes": nodes, "warnings": inputs.warnings} | more
-    if _is_run(inputs):
-        made |= {"folder": inputs.folder, "run": folder.read(inputs.folder)}
-    return inputs.named(made)
+        job = inputs.named(nodes[0])
+        job["warnings"] = inputs.warnings + job["warnings"]
+    else:
+        job = {"name": inputs.name, "nodes": nodes, "warnings": inputs.warnings}
+        if _is_run(inputs):
+            job["folder"], job["run"] = inputs.folder, folder.read(inputs.folder)
+        job = inputs.named(job)
+    if tables is not None:
+        job["application"] = json.loads(tables)
+    return job
 
 
 def _is_run(inputs: Inputs) -> bool:
@@ -55,12 +92,12 @@ def _is_run(inputs: Inputs) -> bool:
     return bool(inputs.folder) and folder.is_run(inputs.folder)
 
 
-def _node(trace: str) -> Shown:
-    made: Shown = {"path": trace} | json.loads(_core.trace_summary(trace))
+def _node(trace: str) -> ShownTrace:
+    made: ShownTrace = json.loads(_core.trace_summary(trace))
     return made
 
 
-def _requests(source: str) -> Shown:
+def _requests(source: str) -> ShownTrace:
     """The summary of a file of block requests, which is converted first."""
     from gordon.cli.trace_input import load_of, reading
     from gordon.run.converted import Workplace
@@ -68,8 +105,9 @@ def _requests(source: str) -> Shown:
     place = Workplace()
     target = place.new(source, source)
     with reading(source, {}, objects=False), place.naming():
-        done = json.loads(_core.trace_convert(json.dumps(load_of(source, {})), target, None))
-    made: Shown = place.named(json.loads(_core.trace_summary(target)))
+        load = json.dumps(load_of(source, {}))
+        done: ConversionReport = json.loads(_core.trace_convert(load, target, None))
+    made: ShownTrace = place.named(json.loads(_core.trace_summary(target)))
     made["warnings"] = [f"{source}: {text}" for text in done["warnings"]] + made["warnings"]
     return made
 
@@ -78,13 +116,13 @@ def show(found: Shown) -> None:
     """Prints the summary, and the warnings on stderr."""
     from gordon.cli import nodes_view, run_nodes_view, trace_view
 
-    for index, job in enumerate(found.get("jobs", [found])):
+    for index, job in enumerate(_several(found)):
         nodes_view.separate(index)
         if "nodes" in job:
             if "run" in job:
                 run_nodes_view.show(job["folder"], job["run"])
             else:
-                nodes_view.show(job)
+                nodes_view.show(job["name"], job["nodes"])
             said = [f"{node['path']}: {text}" for node in job["nodes"] for text in node["warnings"]]
             paths = [node["path"] for node in job["nodes"]]
         else:
@@ -93,3 +131,9 @@ def show(found: Shown) -> None:
         if "application" in job:
             nodes_view.show_stages(job["application"])
         warn([*job["warnings"], *said], paths)
+
+
+def _several(found: Shown) -> list[Job]:
+    if "jobs" in found:
+        return found["jobs"]
+    return [found]

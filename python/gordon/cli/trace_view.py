@@ -1,16 +1,31 @@
 """A trace's summary for people."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 from gordon.cli.terminal import GAP, Column, data, width
 from gordon.human import duration, short
+from gordon.reports.shared import DeviceSummary
+from gordon.reports.trace import BlockSummary, Manifest, SampleSeries, TraceSummary
 
 BARS = " ▁▂▃▄▅▆▇█"
 BARS_LEAST, BARS_MOST = 10, 40
 BYTES, COUNT = "B", ""
-# Column, what it is, its unit; and that of its rate, where it is an amount of each sample and no
-# level.
-ROWS = (
+_Column = Literal[
+    "cpu_s",
+    "command_cpu_s",
+    "instructions",
+    "llc_misses",
+    "memory_bytes",
+    "command_memory_bytes",
+    "disk_read_bytes",
+    "disk_write_bytes",
+    "disk_ios",
+    "rx_bytes",
+    "tx_bytes",
+]
+# Column, what it is, its unit; and the unit of its rate, if it is an amount of each sample.
+ROWS: tuple[tuple[_Column, str, str, str | None], ...] = (
     ("cpu_s", "processor", "s", "cores"),
     ("command_cpu_s", "processor, command", "s", "cores"),
     ("instructions", "instructions", COUNT, "/s"),
@@ -24,10 +39,17 @@ ROWS = (
     ("tx_bytes", "network, sent", BYTES, "B/s"),
 )
 # Columns of the disks, which the summary adds up over all devices.
+OPS: tuple[Literal["read", "write", "discard", "flush"], ...] = (
+    "read",
+    "write",
+    "discard",
+    "flush",
+)
+TIMES: tuple[Literal["mean", "p50", "p99", "max"], ...] = ("mean", "p50", "p99", "max")
 DISKS = {"disk_read_bytes": "read_bytes", "disk_write_bytes": "write_bytes", "disk_ios": "reads"}
 
 
-def show(summary: dict[str, Any]) -> None:
+def show(summary: TraceSummary) -> None:
     """The command and how it ended, each column over time, the block I/O. Warnings are left to the
     caller."""
     manifest, samples = summary["manifest"], summary["samples"]
@@ -44,7 +66,7 @@ def show(summary: dict[str, Any]) -> None:
     console.text(", ".join(_facts(manifest, samples)))
     rows: list[tuple[str, ...]] = []
     rates: list[list[float]] = []
-    kinds = summary["kinds"] | _kinds_of_disks(manifest)
+    kinds = _kinds(summary)
     for key, what, unit, per in ROWS:
         kind = _kind(kinds, key)
         row = None if kind == "missing" else _row(samples[key], samples["span_s"], unit, per)
@@ -69,9 +91,9 @@ def show(summary: dict[str, Any]) -> None:
         )
 
 
-def kind_of(summary: dict[str, Any], key: str) -> str:
+def kind_of(summary: TraceSummary, key: str) -> str:
     """How the values of a column are known: `measured`, `estimated` or `missing`."""
-    return _kind(summary["kinds"] | _kinds_of_disks(summary["manifest"]), key)
+    return _kind(_kinds(summary), key)
 
 
 def _kind(kinds: dict[str, str], key: str) -> str:
@@ -79,13 +101,15 @@ def _kind(kinds: dict[str, str], key: str) -> str:
     return kinds.get(key[:-2] + "_ns" if key.endswith("_s") else key, "measured")
 
 
-def _kinds_of_disks(manifest: dict[str, Any]) -> dict[str, str]:
-    parts = [part for part in manifest["parts"] if part["file"] == "disks.parquet"]
+def _kinds(summary: TraceSummary) -> dict[str, str]:
+    """How the values of the columns are known, those of the disks included."""
+    parts = [part for part in summary["manifest"]["parts"] if part["file"] == "disks.parquet"]
     kinds = {one["name"]: one["kind"] for part in parts for one in part["columns"]}
-    return {row: kinds[column] for row, column in DISKS.items() if column in kinds}
+    of_disks = {row: kinds[column] for row, column in DISKS.items() if column in kinds}
+    return {**summary["kinds"], **of_disks}
 
 
-def _facts(manifest: dict[str, Any], samples: dict[str, Any]) -> list[str]:
+def _facts(manifest: Manifest, samples: SampleSeries) -> list[str]:
     machine, end = manifest["machine"], manifest["end"]
     count = len(samples["start_s"])
     facts = [
@@ -105,10 +129,10 @@ def _facts(manifest: dict[str, Any], samples: dict[str, Any]) -> list[str]:
 
 
 def _row(
-    values: list[Any], spans: list[float], unit: str, per: str | None
+    values: Sequence[float], spans: list[float], unit: str, per: str | None
 ) -> tuple[tuple[str, str, str], list[float]] | None:
     """Total, mean, most, as text; and the rate of each sample."""
-    known = [(v, s) for v, s in zip(values, spans, strict=False) if v is not None and s > 0]
+    known = [(v, s) for v, s in zip(values, spans, strict=False) if s > 0]
     if not known:
         return None
     rates = [v / s if per else v for v, s in known]
@@ -131,11 +155,11 @@ def _bars(rates: list[float], room: int) -> str:
     return "".join(BARS[round(m / top * 8) if top > 0 else 0] for m in most).rstrip()
 
 
-def _device(device: dict[str, Any]) -> str:
+def _device(device: DeviceSummary) -> str:
     """A device with its I/O and the kernel's settings, as far as they are known."""
     parts = [
-        f"{short(device[key], BYTES)} {word}"
-        for key, word in (("read_bytes", "read"), ("write_bytes", "written"))
+        f"{short(device['read_bytes'], BYTES)} read",
+        f"{short(device['write_bytes'], BYTES)} written",
     ]
     if device["read_ahead_bytes"] is not None:
         parts.append(f"read-ahead {_size(device['read_ahead_bytes'])}")
@@ -158,21 +182,21 @@ def _size(size: int) -> str:
     return f"{size >> 20} MiB" if size >= 1 << 20 and size % (1 << 20) == 0 else f"{size >> 10} KiB"
 
 
-def _block(block: dict[str, Any] | None) -> str:
+def _block(block: BlockSummary | None) -> str:
     if block is None:
         return "block I/O: not traced"
     parts = [f"{block['events']} requests"]
     if block["lost"]:
         parts.append(f"{block['lost']} events lost")
-    for op in ("read", "write", "discard", "flush"):
+    for op in OPS:
         of = block[op]
         if of["requests"]:
             size = f", {short(of['bytes'], BYTES)}" if of["bytes"] else ""
             parts.append(f"{op} {of['requests']}{size}")
     latency = block["latency_us"]
-    if latency["max"]:
+    mean, median, p99, most = (latency[key] for key in TIMES)
+    if mean is not None and median is not None and p99 is not None and most:
         parts.append(
-            f"latency {latency['mean']:.0f} us mean, {latency['p50']:.0f} median, "
-            f"{latency['p99']:.0f} p99, {latency['max']:.0f} max"
+            f"latency {mean:.0f} us mean, {median:.0f} median, {p99:.0f} p99, {most:.0f} max"
         )
     return "block I/O: " + "; ".join(parts)

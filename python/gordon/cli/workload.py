@@ -12,6 +12,7 @@ from gordon.options.workloads import Corpus
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
+    from gordon.workload.data import CorpusFolder
 
 KINDS = ("text", "web", "numbers", "records")
 
@@ -50,7 +51,7 @@ def data(
     outputs.finish(lambda console: _made(console, kind, output, made), [(json_path, made)])
 
 
-def _made(console: "Output", kind: str, output: str, made: dict[str, Any]) -> None:
+def _made(console: "Output", kind: str, output: str, made: "CorpusFolder") -> None:
     from gordon.human import counted, duration, short
 
     console.text(

@@ -23,6 +23,7 @@ from gordon.options.workloads import (
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
+    from gordon.run.report import RunReport
     from gordon.workload.run import Cluster
 
 #: Ids of `gordon.workload.jobs`, whose import is slow; a test compares them.
@@ -162,7 +163,7 @@ def _cluster(job: str | None, chosen: dict[str, Any]) -> "Cluster | None":
     return Cluster(chosen["master"], inputs, chosen["result"], chosen.get("via"), hosts)
 
 
-def _show(console: "Output", report: dict[str, Any], out: str) -> None:
+def _show(console: "Output", report: "RunReport", out: str) -> None:
     """The warnings of a run, and what was traced."""
     from gordon.cli import say
     from gordon.human import counted, duration
@@ -177,7 +178,8 @@ def _show(console: "Output", report: dict[str, Any], out: str) -> None:
     ]
     if driver := folder.driver(report):
         totals = driver["totals"]
-        known = "no trace" if totals is None else f"{duration(totals['cpu_s'])} of CPU time"
+        cpu_s = None if totals is None else totals["cpu_s"]
+        known = "no trace" if cpu_s is None else f"{duration(cpu_s)} of CPU time"
         words.append(f"driver: {known}")
     if "verification" in report:
         words.append(f"{counted(len(report['verification']['checks']), 'check')} passed")

@@ -7,7 +7,7 @@ simulated device, and the power model. What is not known is None, with the reaso
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from gordon import _core, power, storage
 from gordon.cost.paper import paper
@@ -21,6 +21,34 @@ Row = dict[str, Any]
 #: Requests with which the bandwidth of a storage is simulated: large, sequential, in a full queue.
 _SIZE, _DEPTH = "1MiB", 32
 _PATTERNS = ("sequential-read", "sequential-write")
+
+
+class UnknownValue(TypedDict):
+    """A value of a node that is unknown, and the reason."""
+
+    what: str
+    reason: str
+
+
+class NodeRow(TypedDict):
+    """A node in a result. Rates are in bytes a second, powers in watts, prices in `currency`."""
+
+    id: str
+    space: str
+    kind: str
+    summary: str
+    storage: str
+    capacity_bytes: float | None
+    read_bytes_per_s: float | None
+    write_bytes_per_s: float | None
+    network_bytes_per_s: float | None
+    idle_w: float | None
+    active_w: float | None
+    parts_active_w: float | None
+    price: float | None
+    currency: str | None
+    controller: Row | None
+    unknown: list[UnknownValue]
 
 
 @dataclass
@@ -50,11 +78,26 @@ class Node:
     unknown: dict[str, str] = field(default_factory=dict)
     """Why values are None."""
 
-    def row(self) -> Row:
+    def row(self) -> NodeRow:
         """The node as results have it."""
-        keys = [key for key in self.__dataclass_fields__ if key not in ("unknown", "budget_w")]
-        unknown = [{"what": what, "reason": why} for what, why in self.unknown.items()]
-        return {key: getattr(self, key) for key in keys} | {"unknown": unknown}
+        return {
+            "id": self.id,
+            "space": self.space,
+            "kind": self.kind,
+            "summary": self.summary,
+            "storage": self.storage,
+            "capacity_bytes": self.capacity_bytes,
+            "read_bytes_per_s": self.read_bytes_per_s,
+            "write_bytes_per_s": self.write_bytes_per_s,
+            "network_bytes_per_s": self.network_bytes_per_s,
+            "idle_w": self.idle_w,
+            "active_w": self.active_w,
+            "parts_active_w": self.parts_active_w,
+            "price": self.price,
+            "currency": self.currency,
+            "controller": self.controller,
+            "unknown": [{"what": what, "reason": why} for what, why in self.unknown.items()],
+        }
 
 
 def find(name: str, space: str | None = None) -> Node:
@@ -106,7 +149,7 @@ def _machines(space: spaces.Space) -> Iterator[tuple[str, tuple[Row, Row]]]:
 
 
 def _label(stored: Row) -> str:
-    """What distinguishes a storage of a machine: `nvme-tlc-1tb-x2-400MB`."""
+    """A name that distinguishes a storage of a machine: `nvme-tlc-1tb-x2-400MB`."""
     count = value(stored.get("count", 1))
     part = stored.get("part") or Path(stored.get("measured", "")).stem
     words = [part, f"x{count}" if count > 1 else "", str(value(stored.get("bandwidth", "")))]

@@ -1,16 +1,14 @@
-"""What the Gordon paper prints, as numbers with their precision: the content of paper.toml."""
+"""Printed figures of the Gordon paper, with their precision: the content of paper.toml."""
 
 import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from gordon import tables
 from gordon.tables import Number
-
-Row = dict[str, Any]
 
 #: Relative difference up to which a figure agrees, beyond the digits that the paper prints.
 TOLERANCE = 0.01
@@ -98,7 +96,7 @@ class Pins:
 
 @dataclass(frozen=True, kw_only=True)
 class BoardLimits:
-    """What a flash controller is limited to."""
+    """The limits of a flash controller."""
 
     packages_per_bus: Number
     dies_per_package: Number
@@ -163,7 +161,34 @@ def paper() -> Paper:
     return tables.read(Paper, tomllib.loads(content), "paper.toml")
 
 
-def item(id: str, where: str, says: str, unit: str, printed: Figure, ours: float | None) -> Row:
+class Printed(TypedDict):
+    """A printed figure, and the ends of what rounds to it."""
+
+    printed: str
+    low: float | None
+    high: float | None
+
+
+class Item(TypedDict):
+    """A printed figure next to ours; None if there is nothing to compare with."""
+
+    id: str
+    where: str
+    what: str
+    unit: str
+    paper: Printed
+    ours: float | None
+    ratio: float | None
+    agrees: bool | None
+    source: str
+    reason: str
+    #: Of a figure that depends on the processors of a server: the whole numbers with which it
+    #: follows, and the number, not whole, with which the printed value does.
+    processors_that_fit: NotRequired[list[int] | None]
+    processors_implied: NotRequired[float | None]
+
+
+def item(id: str, where: str, says: str, unit: str, printed: Figure, ours: float | None) -> Item:
     """A printed figure next to ours; `agrees` is None if there is nothing to compare with."""
     return {
         "id": id,

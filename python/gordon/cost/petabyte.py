@@ -17,7 +17,7 @@ from gordon import __version__, _core, power
 from gordon.cost import inputs as files
 from gordon.cost import statements
 from gordon.cost.inputs import Inputs, Medium, Part
-from gordon.cost.paper import Cells, Figure, figure, item, paper
+from gordon.cost.paper import Cells, Figure, Item, figure, item, paper
 from gordon.errors import GordonError
 from gordon.human import figures, percent
 from gordon.options.costs import PetabyteOptions
@@ -38,7 +38,7 @@ CELLS = {
     "nonmedia_cost_share": ("share of the cost that is not of media", "%"),
     "nonmedia_power_share": ("share of the power that is not of media", "%"),
 }
-#: Those that depend on the number of processors.
+#: Figures that depend on the number of processors.
 OF_REST = ("nonmedia_cost", "nonmedia_cost_share", "nonmedia_power_share")
 _NOUNS = {
     "nonmedia_cost": "the cost of the rest",
@@ -173,7 +173,7 @@ def bandwidths(found: Inputs) -> list[Row]:
     ]
 
 
-def _table8(rows: list[Row], by_processors: list[Row], found: Inputs) -> list[Row]:
+def _table8(rows: list[Row], by_processors: list[Row], found: Inputs) -> list[Item]:
     """The cells of Table 8 next to ours, in its order."""
     items = []
     for ours in rows:
@@ -186,9 +186,10 @@ def _table8(rows: list[Row], by_processors: list[Row], found: Inputs) -> list[Ro
             made = item(id, "Table 8", f"{ours['summary']}: {says}", unit, printed, ours[key])
             is_of_rest = key in OF_REST
             made["processors_that_fit"] = fits[key] if is_of_rest else None
-            made["processors_implied"] = _implied(key, printed, ours, found) if is_of_rest else None
+            implied = _implied(key, printed, ours, found) if is_of_rest else None
+            made["processors_implied"] = implied
             if not made["agrees"]:
-                made["reason"] = _reason(key, printed, ours, fits, made["processors_implied"])
+                made["reason"] = _reason(key, printed, ours, fits, implied)
             elif ours[key] > printed.high or ours[key] < printed.low:
                 made["reason"] = _rounded(key, printed, ours, found)
             items.append(made)

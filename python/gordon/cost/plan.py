@@ -6,24 +6,31 @@ and the jobs from a TOML file.
 
 import json
 from os import fspath
-from pathlib import Path as File
-from typing import Any
 
 from gordon import __version__, _core
 from gordon.cost import nodes as found_nodes
 from gordon.cost import statements
-from gordon.cost.nodes import Node
+from gordon.cost.nodes import Node, NodeRow
+from gordon.cost.paper import Item
 from gordon.errors import GordonError
-from gordon.options import Path
+from gordon.files import text_of
+from gordon.options import Config, Path
 from gordon.options.costs import PlanOptions
+from gordon.reports.plan import PlanReport
 from gordon.survey import table6
-
-Row = dict[str, Any]
 
 #: The plan of section 6.3 of the paper.
 PAPER = {"node": "MaxE", "nodes": 1024, "slices": 16, "link": 250e6, "data": 10**13}
 #: The job of a plan without a file of jobs.
 ONE = "job"
+
+
+class Planned(PlanReport):
+    """A plan, and figures of the paper next to it if it is the paper's."""
+
+    version: str
+    node: NodeRow
+    items: list[Item]
 
 
 def plan(
@@ -32,11 +39,11 @@ def plan(
     link: str,
     space: str | None = None,
     data: str | None = None,
-    jobs: Path | Row | None = None,
+    jobs: Path | Config | None = None,
     nodes: int = PlanOptions.nodes,
     slices: int = PlanOptions.slices,
     overlap: bool = PlanOptions.overlap,
-) -> Row:
+) -> Planned:
     """Simulates a queue of jobs on an array of slices, each with a link to a warehouse.
 
     `node` is a machine or a design of a space (`gordon.cost.nodes.find`), `link` a rate such as
@@ -61,9 +68,14 @@ def plan(
         "data": data,
         "jobs": queue["jobs"],
     }
-    report: Row = json.loads(_core.plan(json.dumps(config)))
-    given = {"node": node, "nodes": nodes, "slices": slices, "link": _core.parse_rate(link)}
-    given["data"] = None if data is None else _core.parse_bytes(data)
+    report: PlanReport = json.loads(_core.plan(json.dumps(config)))
+    given = {
+        "node": node,
+        "nodes": nodes,
+        "slices": slices,
+        "link": _core.parse_rate(link),
+        "data": None if data is None else _core.parse_bytes(data),
+    }
     is_paper = given == PAPER and jobs is None and chosen.space == table6.SPACE
     return {
         "version": __version__,
@@ -73,25 +85,18 @@ def plan(
     }
 
 
-def _jobs(jobs: Path | Row) -> Row:
+def _jobs(jobs: Path | Config) -> Config:
     """The content of a file of jobs, checked by the core."""
     if isinstance(jobs, dict):
         return jobs
     path = fspath(jobs)
-    try:
-        content = File(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise GordonError(
-            f"cannot read the jobs {path}: {why}",
-            "a TOML file with a table [[jobs]] for each job (`gordon schema jobs`)",
-            kind="unreadable-file",
-        ) from None
-    found: Row = json.loads(_core.load_toml("jobs", content, path))
+    hint = "a TOML file with a table [[jobs]] for each job (`gordon schema jobs`)"
+    content = text_of(path, "the jobs", hint)
+    found: Config = json.loads(_core.load_toml("jobs", content, path))
     return found
 
 
-def _node(node: Node) -> Row:
+def _node(node: Node) -> dict[str, str]:
     """The node as the core takes it. Raises GordonError for a node without a known capacity or
     bandwidth, which no plan can do without."""
     needed = {

@@ -13,6 +13,7 @@ from gordon import __version__, _core
 from gordon.cost import inputs as files
 from gordon.cost import statements
 from gordon.cost.inputs import Inputs
+from gordon.cost.paper import Item
 from gordon.cost.petabyte import GB, SHIPPED
 from gordon.disk import device as disks
 from gordon.errors import GordonError
@@ -40,7 +41,7 @@ class DevicePrice(TypedDict):
 
 
 class ArrangementCost(TypedDict):
-    """What the devices of an arrangement cost: their price, and the electricity of a year."""
+    """Costs of the devices of an arrangement: their price, and the electricity of a year."""
 
     id: str
     price: float | None
@@ -71,7 +72,7 @@ class Replicas(ReplicasReport):
     prices: list[DevicePrice]
     costs: list[ArrangementCost]
     payback: list[Payback]
-    items: list[Row]
+    items: list[Item]
 
 
 def replicas(

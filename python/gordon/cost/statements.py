@@ -4,12 +4,12 @@ section 6.1, which prints no numbers, from the simulated load."""
 from typing import Any
 
 from gordon.cost.inputs import Inputs
-from gordon.cost.paper import figure, item, paper
+from gordon.cost.paper import Item, figure, item, paper
 
 Row = dict[str, Any]
 
 
-def _items(ours: dict[str, float | None], currency: str = "") -> list[Row]:
+def _items(ours: dict[str, float | None], currency: str = "") -> list[Item]:
     """The statements of these ids, next to ours; the reason of those that do not agree."""
     found = []
     for id, value in ours.items():
@@ -22,7 +22,7 @@ def _items(ours: dict[str, float | None], currency: str = "") -> list[Row]:
     return found
 
 
-def of_costs(inputs: Inputs, arrays: list[Row]) -> list[Row]:
+def of_costs(inputs: Inputs, arrays: list[Row]) -> list[Item]:
     """Section 6.2."""
     printed = paper().inputs
     disks = [paper().table8[name] for name in ("sas", "sata")]
@@ -45,10 +45,10 @@ def of_costs(inputs: Inputs, arrays: list[Row]) -> list[Row]:
     )
 
 
-def of_replicas(ours: dict[str, float | None]) -> list[Row]:
+def of_replicas(ours: dict[str, float | None]) -> list[Item]:
     """Section 6.1: its words, as a side of a number, next to the values of a load. A value that is
     not known is None."""
-    found = []
+    found: list[Item] = []
     for id, value in ours.items():
         said = paper().claim[id]
         agrees = None
@@ -73,7 +73,7 @@ def of_replicas(ours: dict[str, float | None]) -> list[Row]:
     return found
 
 
-def of_racks(node_parts_w: float) -> list[Row]:
+def of_racks(node_parts_w: float) -> list[Item]:
     """Section 3, Figures 1 and 2, and the slides. `node_parts_w` is the power of the parts of the
     paper's node, all active, without overhead."""
     printed, pins, limits = paper().inputs, paper().pins, paper().limits
@@ -100,7 +100,7 @@ def of_racks(node_parts_w: float) -> list[Row]:
     )
 
 
-def of_plans() -> list[Row]:
+def of_plans() -> list[Item]:
     """Section 6.3."""
     printed = paper().inputs
     nodes = printed.virtual_nodes.value / printed.virtual_slices.value

@@ -8,13 +8,12 @@ import tomllib
 from collections.abc import Sequence
 from os import fspath
 from pathlib import Path as File
-from typing import Any
 
 from gordon import parts, presets, settings
 from gordon.errors import GordonError
 from gordon.options import Path, several
 from gordon.options.devices import DiskPreset
-from gordon.presets import Device
+from gordon.presets import Config, Device
 
 DISK, DRIVE = "disk", "drive"
 DEFAULT = DiskPreset.device
@@ -52,14 +51,14 @@ def is_file(device: str) -> bool:
     return "/" in device or device.endswith(".toml") or File(device).is_file()
 
 
-def load(device: Device) -> dict[str, Any]:
+def load(device: Device) -> Config:
     """The content of a preset or a TOML file, checked by the core. Raises GordonError."""
     if not isinstance(device, dict) and not ("/" in fspath(device) or File(device).is_file()):
         text(fspath(device))
     return presets.load(kind(device), device)
 
 
-def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> dict[str, Any]:
+def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> Config:
     """The core's config of a disk."""
     if diskspecs is not None:
         if set_values:
@@ -89,7 +88,7 @@ def array(
     copies: int | None,
     bus_rate: str | None,
     coalesce: str | None,
-) -> dict[str, Any] | None:
+) -> Config | None:
     """The core's config of an array of disks and their shared bus; None for a single disk."""
     if stripe_unit is not None and stripe is None:
         raise GordonError(

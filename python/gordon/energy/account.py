@@ -1,14 +1,14 @@
 """Accounts of a session's samples: joules, watts, and doubts about them, for each meter."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from statistics import fmean
-from typing import Any
+from typing import TypedDict
 
+from gordon.energy.meter import MeterAbout
 from gordon.energy.sampler import Sampler
-from gordon.energy.series import Series, Span, deviation, summary
+from gordon.energy.series import Series, Span, Summary, deviation, summary
 from gordon.energy.session import Session
-
-Json = dict[str, Any]
 
 #: A run of fewer readings than this is reported with a warning: each end is known to one reading.
 FEW = 10
@@ -22,18 +22,84 @@ ABOVE_REST = 1.1
 SLOWER = 1.5
 
 
-def of(session: Session, records: float | None = None) -> list[Json]:
+class Gap(TypedDict):
+    """Readings that failed, from the sample before them to the one after."""
+
+    begin_s: float
+    end_s: float | None
+    readings: int
+    why: str
+
+
+class Idle(TypedDict):
+    """The idle baseline."""
+
+    mean_w: float
+    sd_w: float | None
+    seconds: float
+    #: Mean watts of each channel; None for a meter of power.
+    channels_w: dict[str, float] | None
+
+
+class RunEnergy(TypedDict):
+    """The energy of a run; None if it is unknown."""
+
+    energy_j: float | None
+    mean_w: float | None
+    above_idle_j: float | None
+    samples: int
+    channels_j: dict[str, float | None]
+
+
+class Tail(TypedDict):
+    """The time after the last run."""
+
+    seconds: float
+    energy_j: float
+    above_idle_j: float
+    share_of_above_idle: float
+    back_at_idle: bool
+
+
+class Efficiency(TypedDict):
+    """Records per joule."""
+
+    value: float
+    sd: float | None
+    runs: list[float]
+
+
+class Account(MeterAbout):
+    """The account of a meter."""
+
+    samples: int
+    interval_s: float | None
+    resolution_s: float | None
+    gaps: list[Gap]
+    idle: Idle | None
+    runs: list[RunEnergy]
+    energy_j: Summary | None
+    mean_w: Summary | None
+    above_idle_j: Summary | None
+    tail: Tail | None
+    records_per_joule: Efficiency | None
+    #: The error that ended the meter.
+    error: str | None
+    warnings: list[str]
+
+
+def of(session: Session, records: float | None = None) -> list[Account]:
     """The accounts of a session, one per meter."""
     return [_meter(session, sampler, records) for sampler in session.samplers]
 
 
-def _meter(session: Session, sampler: Sampler, records: float | None) -> Json:
+def _meter(session: Session, sampler: Sampler, records: float | None) -> Account:
     series, meter = sampler.series, sampler.meter
     idle = _idle(series, session.idle)
     runs = [_run(series, used.span, idle) for used in session.runs]
     walls = [used.span.seconds for used in session.runs]
     known = [run for run in runs if run["energy_j"] is not None]
-    account: Json = {
+    account: Account = {
         **meter.about(),
         "samples": len(series.times),
         "interval_s": series.interval(),
@@ -41,20 +107,26 @@ def _meter(session: Session, sampler: Sampler, records: float | None) -> Json:
         "gaps": _gaps(session, series),
         "idle": idle,
         "runs": runs,
+        "energy_j": summary(_values(run["energy_j"] for run in known)),
+        "mean_w": summary(_values(run["mean_w"] for run in known)),
+        "above_idle_j": summary(_values(run["above_idle_j"] for run in known)),
+        "tail": _tail(series, session, idle, known),
+        "records_per_joule": _efficiency(records, known, walls),
+        "error": sampler.error.args[0] if sampler.error else None,
+        "warnings": [],
     }
-    for key in ("energy_j", "mean_w", "above_idle_j"):
-        values = [run[key] for run in known if run[key] is not None]
-        account[key] = summary(values)
-    account["tail"] = _tail(series, session, idle, known)
-    account["records_per_joule"] = _efficiency(records, known, walls)
-    account["error"] = sampler.error.args[0] if sampler.error else None
     account["warnings"] = [*meter.warnings, *_doubts(session, series, account)]
     return account
 
 
-def _gaps(session: Session, series: Series) -> list[Json]:
+def _values(values: Iterable[float | None]) -> list[float]:
+    """The known ones of these values."""
+    return [value for value in values if value is not None]
+
+
+def _gaps(session: Session, series: Series) -> list[Gap]:
     """Readings that failed, those in a row as one gap: from the sample before to the one after."""
-    gaps: list[Json] = []
+    gaps: list[Gap] = []
     last = -1
     for at, why in series.missed:
         after = bisect_right(series.times, at)
@@ -74,7 +146,7 @@ def _gaps(session: Session, series: Series) -> list[Json]:
     return gaps
 
 
-def _idle(series: Series, span: Span | None) -> Json | None:
+def _idle(series: Series, span: Span | None) -> Idle | None:
     """The baseline, to the last sample of the idle time: the next one is of the first run."""
     if span is None:
         return None
@@ -103,7 +175,7 @@ def _channels(series: Series, span: Span) -> dict[str, float] | None:
     }
 
 
-def _run(series: Series, span: Span, idle: Json | None) -> Json:
+def _run(series: Series, span: Span, idle: Idle | None) -> RunEnergy:
     energy = series.energy(span)
     return {
         "energy_j": energy,
@@ -119,12 +191,16 @@ def _run(series: Series, span: Span, idle: Json | None) -> Json:
     }
 
 
-def _tail(series: Series, session: Session, idle: Json | None, known: list[Json]) -> Json | None:
+def _tail(
+    series: Series, session: Session, idle: Idle | None, known: list[RunEnergy]
+) -> Tail | None:
     """From the end of the last run until its power is back at idle, or as long as was waited."""
     if session.tail is None or idle is None or not known:
         return None
-    rest = idle["mean_w"]
-    level = rest + max(BACK * (known[-1]["mean_w"] - rest), 2 * (idle["sd_w"] or 0.0))
+    rest, mean, whole = idle["mean_w"], known[-1]["mean_w"], known[-1]["above_idle_j"]
+    if mean is None or whole is None:
+        return None
+    level = rest + max(BACK * (mean - rest), 2 * (idle["sd_w"] or 0.0))
     end, settled = session.tail.end, False
     for at, watts in series.within(session.tail):
         if watts <= level:
@@ -135,7 +211,6 @@ def _tail(series: Series, session: Session, idle: Json | None, known: list[Json]
     if energy is None:
         return None
     above = energy - rest * span.seconds
-    whole = known[-1]["above_idle_j"]
     return {
         "seconds": span.seconds,
         "energy_j": energy,
@@ -145,11 +220,14 @@ def _tail(series: Series, session: Session, idle: Json | None, known: list[Json]
     }
 
 
-def _efficiency(records: float | None, known: list[Json], walls: list[float]) -> Json | None:
+def _efficiency(
+    records: float | None, known: list[RunEnergy], walls: list[float]
+) -> Efficiency | None:
     """Records over mean power times mean time, as the benchmark has it; and of each run."""
     if not records or not known or len(known) < len(walls):
         return None
-    power, each = fmean(run["mean_w"] for run in known), [run["energy_j"] for run in known]
+    watts, each = _values(run["mean_w"] for run in known), _values(run["energy_j"] for run in known)
+    power = fmean(watts) if watts else 0.0
     if power <= 0 or min(each) <= 0:
         return None
     rates = [records / joules for joules in each]
@@ -168,7 +246,7 @@ def resolution(series: Series) -> float | None:
     return max(own or 0.0, interval)
 
 
-def _doubts(session: Session, series: Series, account: Json) -> list[str]:
+def _doubts(session: Session, series: Series, account: Account) -> list[str]:
     """Reasons to doubt the account."""
     found = []
     runs, fine = account["runs"], account["resolution_s"]
@@ -204,7 +282,7 @@ def _doubts(session: Session, series: Series, account: Json) -> list[str]:
     return [*found, *_at_rest(account), *_against_idle(account)]
 
 
-def _at_rest(account: Json) -> list[str]:
+def _at_rest(account: Account) -> list[str]:
     """A warning if a model's baseline is above the power of its parts at rest: the baseline is then
     the power of programs that ran meanwhile, and not the idle power of the machine."""
     idle, model = account["idle"], account.get("model")
@@ -213,7 +291,7 @@ def _at_rest(account: Json) -> list[str]:
     rest = model["rest_w"]
     if idle["mean_w"] <= ABOVE_REST * sum(rest.values()):
         return []
-    above = {name: watts - rest[name] for name, watts in idle["channels_w"].items()}
+    above = {name: watts - rest[name] for name, watts in (idle["channels_w"] or {}).items()}
     parts = ", ".join(
         f"{name} {watts:+.3g} W"
         for name, watts in sorted(above.items(), key=lambda one: -one[1])
@@ -225,7 +303,7 @@ def _at_rest(account: Json) -> list[str]:
     ]
 
 
-def _against_idle(account: Json) -> list[str]:
+def _against_idle(account: Account) -> list[str]:
     idle, mean, tail = account["idle"], account["mean_w"], account["tail"]
     found = []
     if idle and mean and idle["sd_w"] and mean["mean"] - idle["mean_w"] < 2 * idle["sd_w"]:

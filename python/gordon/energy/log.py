@@ -11,25 +11,25 @@ import csv
 from io import StringIO
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 from gordon.energy.meter import drawn
+from gordon.energy.session import Row
 from gordon.errors import GordonError
 
 FIELDS = ("time_s", "unix_s", "phase", "meter", "how", "watts", "joules")
 
 
-def text(rows: list[dict[str, Any]]) -> str:
+def text(rows: list[Row]) -> str:
     """The rows of a log as CSV."""
     out = StringIO()
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({key: _cell(row[key]) for key in FIELDS})
+        writer.writerow({key: _cell(value) for key, value in row.items()})
     return out.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     return "" if value is None else f"{value:.6f}" if isinstance(value, float) else value
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NotRequired, TypedDict
 
 from gordon.errors import GordonError
 
@@ -14,6 +14,52 @@ Kind = Literal["energy", "power"]
 How = Literal["measured", "estimated", "modelled", "replayed"]
 
 MICRO = 1e-6
+
+
+class Resolution(TypedDict):
+    """The resolution of a meter."""
+
+    update_s: float | None
+    step: str
+
+
+class ChannelAbout(TypedDict):
+    """A channel of a meter."""
+
+    name: str
+    measures: str
+    counted: bool
+
+
+class ModelAbout(TypedDict):
+    """The parameters of a meter that is a model."""
+
+    cores: int
+    core_idle_w: float
+    core_active_w: float
+    memory_modules: float
+    module_idle_w: float
+    module_active_w: float
+    disks: list[str]
+    disk_idle_w: float
+    disk_read_w: float
+    disk_write_w: float
+    overhead_ratio: float
+    #: Watts of each channel, idle and at most.
+    rest_w: dict[str, float]
+    most_w: dict[str, float]
+
+
+class MeterAbout(TypedDict):
+    """The properties of a meter."""
+
+    name: str
+    measures: str
+    kind: Kind
+    how: How
+    resolution: Resolution
+    channels: list[ChannelAbout]
+    model: NotRequired[ModelAbout]
 
 
 class EndedError(GordonError):
@@ -86,7 +132,7 @@ class Meter(ABC):
         if what not in self.warnings:
             self.warnings.append(what)
 
-    def about(self) -> dict[str, object]:
+    def about(self) -> MeterAbout:
         """The meter's properties, for JSON."""
         return {
             "name": self.name,

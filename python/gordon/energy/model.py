@@ -21,10 +21,9 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gordon import _core, parts, power
-from gordon.energy.meter import Channel, Meter
+from gordon.energy.meter import Channel, Meter, MeterAbout
 from gordon.errors import GordonError
 from gordon.quantity import number
 
@@ -148,25 +147,25 @@ class Model(Meter):
         self._due[part] = due - used
         return used
 
-    def about(self) -> dict[str, object]:
+    def about(self) -> MeterAbout:
         m = self.machine
-        return super().about() | {
-            "model": {
-                "cores": m.cores,
-                "core_idle_w": m.core.idle,
-                "core_active_w": m.core.active,
-                "memory_modules": m.modules,
-                "module_idle_w": m.module.idle,
-                "module_active_w": m.module.active,
-                "disks": self._disks,
-                "disk_idle_w": m.disk.idle,
-                "disk_read_w": m.disk.read,
-                "disk_write_w": m.disk.write,
-                "overhead_ratio": m.overhead,
-                "rest_w": dict(zip(self._names, self._power.idle(), strict=True)),
-                "most_w": dict(zip(self._names, self._power.max(), strict=True)),
-            }
+        about = super().about()
+        about["model"] = {
+            "cores": m.cores,
+            "core_idle_w": m.core.idle,
+            "core_active_w": m.core.active,
+            "memory_modules": m.modules,
+            "module_idle_w": m.module.idle,
+            "module_active_w": m.module.active,
+            "disks": self._disks,
+            "disk_idle_w": m.disk.idle,
+            "disk_read_w": m.disk.read,
+            "disk_write_w": m.disk.write,
+            "overhead_ratio": m.overhead,
+            "rest_w": dict(zip(self._names, self._power.idle(), strict=True)),
+            "most_w": dict(zip(self._names, self._power.max(), strict=True)),
         }
+        return about
 
 
 def names() -> list[str]:
@@ -205,7 +204,7 @@ def machine(which: str, root: Path) -> Machine:
     )
 
 
-def _level(part: dict[str, Any]) -> Level:
+def _level(part: parts.Part) -> Level:
     return Level(number(part["idle"], "idle"), number(part["active"], "active"))
 
 

@@ -3,30 +3,57 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import gordon
 from gordon.energy import account, find, log, work
-from gordon.energy.meter import Meter
-from gordon.energy.series import summary
-from gordon.energy.session import Session
-from gordon.energy.work import Usage
+from gordon.energy.account import Account
+from gordon.energy.meter import How, Meter
+from gordon.energy.series import Summary, summary
+from gordon.energy.session import Row, Session
+from gordon.energy.work import Usage, UsageReport
 from gordon.errors import GordonError
 from gordon.options import several, words
 from gordon.options.meters import Metering, Rest
+
+
+class Spread(Summary):
+    """A summary of values of one source."""
+
+    how: How
+
+
+class Used(UsageReport):
+    """A run."""
+
+    how: How
+
+
+class Report(TypedDict):
+    """The report of a recording."""
+
+    version: str
+    command: list[str]
+    started_unix_s: float
+    interval_s: float
+    exit_status: int
+    records: float | None
+    wall_s: Spread
+    runs: list[Used]
+    meters: list[Account]
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
 class Recording:
     """A recording: `json` is what `--json` writes, `rows` are the samples of the log."""
 
-    json: dict[str, Any]
-    rows: list[dict[str, Any]]
+    json: Report
+    rows: list[Row]
 
     @property
     def exit_status(self) -> int:
-        status: int = self.json["exit_status"]
-        return status
+        return self.json["exit_status"]
 
     def log(self) -> str:
         """The samples as CSV."""
@@ -74,7 +101,7 @@ def record(
 
 def report(
     session: Session, command: list[str], requested: int, status: int, records: float | None
-) -> dict[str, Any]:
+) -> Report:
     """The report of a session; each meter names the source of its values."""
     warnings = []
     if len(session.runs) < requested:
@@ -96,7 +123,7 @@ def report(
     }
 
 
-def spread(values: list[float]) -> dict[str, float | None]:
+def spread(values: list[float]) -> Summary:
     """Mean and sample deviation. Raises GordonError for an empty list."""
     found = summary(values)
     if found is None:

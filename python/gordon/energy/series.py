@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median, stdev
+from typing import TypedDict
 
 from gordon.energy.meter import Meter
 
@@ -201,6 +202,14 @@ def deviation(values: list[float]) -> float | None:
     return stdev(values) if len(values) > 1 else None
 
 
-def summary(values: list[float]) -> dict[str, float | None] | None:
+class Summary(TypedDict):
+    """Values of several runs."""
+
+    mean: float
+    #: Sample deviation; None for one value.
+    sd: float | None
+
+
+def summary(values: list[float]) -> Summary | None:
     """Mean and deviation."""
     return {"mean": fmean(values), "sd": deviation(values)} if values else None

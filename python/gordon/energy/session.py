@@ -4,13 +4,25 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TypedDict
 
-from gordon.energy.meter import Meter
+from gordon.energy.meter import How, Meter
 from gordon.energy.sampler import Sampler
 from gordon.energy.series import Series, Span
 from gordon.energy.work import Usage
 from gordon.errors import GordonError
+
+
+class Row(TypedDict):
+    """A row of the log: a sample of a meter, without values for a failed reading."""
+
+    time_s: float
+    unix_s: float
+    phase: str
+    meter: str
+    how: How
+    watts: float | None
+    joules: float | None
 
 
 class Session:
@@ -82,7 +94,7 @@ class Session:
         """The errors of meters that ended before the session."""
         return [sampler.error for sampler in self.samplers if sampler.error is not None]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """The rows of the log, in order of time."""
         found = []
         for sampler in self.samplers:
@@ -99,9 +111,7 @@ class Session:
         """Seconds since the beginning of the session."""
         return at - self._begin
 
-    def _row(
-        self, series: Series, at: float, watts: float | None, joules: float | None
-    ) -> dict[str, Any]:
+    def _row(self, series: Series, at: float, watts: float | None, joules: float | None) -> Row:
         """The row of a sample; without values for a failed reading."""
         return {
             "time_s": self.since(at),

@@ -12,13 +12,26 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import TypedDict
 
 from gordon import threads
 from gordon.energy.series import Span
 from gordon.errors import GordonError
 
-#: What getrusage counts transfers in.
+#: Bytes of the unit in which getrusage counts transfers.
 BLOCK = 512
+
+
+class UsageReport(TypedDict):
+    """The resources used by a run."""
+
+    wall_s: float
+    user_s: float
+    sys_s: float
+    max_rss_bytes: int
+    read_bytes: int
+    written_bytes: int
+    exit_status: int
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,7 @@ class Usage:
     written_bytes: int
     exit_status: int = 0
 
-    def about(self) -> dict[str, object]:
+    def about(self) -> UsageReport:
         return {
             "wall_s": self.span.seconds,
             "user_s": self.user_s,
@@ -105,7 +118,7 @@ def _await(pid: int) -> None:
 
 
 class _Signals:
-    """Those that came, until there is a process that they can go to."""
+    """Signals that came, until there is a process that they can go to."""
 
     def __init__(self) -> None:
         self._pid: int | None = None

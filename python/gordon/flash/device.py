@@ -9,7 +9,7 @@ from gordon import _core, parts, presets, quantity, settings
 from gordon.errors import GordonError
 from gordon.options import several
 from gordon.options.devices import FlashPreset
-from gordon.presets import Device
+from gordon.presets import Config, Device
 
 KIND = "flash"
 DEFAULT = FlashPreset.device
@@ -25,7 +25,7 @@ def text(name: str) -> str:
     return presets.text(KIND, name)
 
 
-def load(device: Device) -> dict[str, Any]:
+def load(device: Device) -> Config:
     """The content of a preset or a TOML file, checked by the core. Raises GordonError."""
     return presets.load(KIND, device)
 
@@ -43,7 +43,7 @@ def changed(
     spare: str | float | None = None,
     *,
     check: bool = True,
-) -> dict[str, Any]:
+) -> Config:
     """The device with changed values. Dependent values follow, unless they are set as well.
 
     A change of the geometry keeps the ratio of the capacity to the raw capacity, and thus the
@@ -97,5 +97,5 @@ def _one_array(keys: set[str]) -> None:
             )
 
 
-def _victim(made: dict[str, Any]) -> Any:
+def _victim(made: Config) -> Any:
     return quantity.value(made["ftl"]["victim"])

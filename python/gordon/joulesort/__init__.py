@@ -10,7 +10,6 @@ accuracy of a meter. A failure raises `gordon.GordonError`, whose args are (mess
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from gordon.joulesort.run import Plan, Result, Tools
@@ -26,13 +25,7 @@ def benchmark(notify: Callable[[str], None] = lambda _: None, **fields: Any) -> 
     """
     from gordon.sort import data
 
-    def generate(path: Path, **options: Any) -> dict[str, Any]:
-        return {**data.generate(path, **options)}
-
-    def validate(path: Path) -> dict[str, Any]:
-        return {**data.validate(path)}
-
-    return _run(Plan(**fields), Tools(generate, validate), notify)
+    return _run(Plan(**fields), Tools(data.generate, data.validate), notify)
 
 
 __all__ = ["Plan", "Result", "Tools", "benchmark"]

@@ -8,27 +8,25 @@ shorter than two samples of a meter is left out.
 import json
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from gordon.energy.series import Series, Span, summary
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
-
-Json = dict[str, Any]
+from gordon.joulesort.report import PhaseEnergy, PhaseReport
+from gordon.reports.sort import Phase, SortReport
 
 START = "start of the program"
 #: Samples in a phase, at least.
 LEAST = 2
 
 
-def read(path: Path) -> list[Json]:
+def read(path: Path) -> list[Phase]:
     """The phases of a run, as `gordon sort --json` wrote them."""
-    report: Json = json.loads(path.read_text(encoding="utf-8"))
-    phases: list[Json] = report["phases"]
-    return phases
+    report: SortReport = json.loads(path.read_text(encoding="utf-8"))
+    return report["phases"]
 
 
-def spans(used: Usage, phases: list[Json]) -> dict[str, Span]:
+def spans(used: Usage, phases: list[Phase]) -> dict[str, Span]:
     """The time span of each phase."""
     at = max(used.span.begin, used.span.end - sum(phase["seconds"] for phase in phases))
     found = {START: Span(used.span.begin, at)}
@@ -38,13 +36,13 @@ def spans(used: Usage, phases: list[Json]) -> dict[str, Span]:
     return found
 
 
-def of(session: Session, runs: list[list[Json]]) -> list[Json]:
+def of(session: Session, runs: list[list[Phase]]) -> list[PhaseReport]:
     """Each phase over all runs: time, bytes and processors measured, energy as each meter knows
     it."""
     if not runs or not all(runs):
         return []
     when = [spans(used, phases) for used, phases in zip(session.runs, runs, strict=True)]
-    rows = []
+    rows: list[PhaseReport] = []
     for name in when[0]:
         same = [spans[name] for spans in when if name in spans]
         phases = [phase for run in runs for phase in run if phase["name"] == name]
@@ -62,7 +60,7 @@ def of(session: Session, runs: list[list[Json]]) -> list[Json]:
     return rows
 
 
-def _drawn(series: Series, same: list[Span]) -> Json:
+def _drawn(series: Series, same: list[Span]) -> PhaseEnergy:
     """The energy and power of a phase by one meter."""
     interval = series.interval()
     joules = [series.energy(span) for span in same]

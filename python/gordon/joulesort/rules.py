@@ -6,12 +6,11 @@ section 2.1. *FAQ*: that of sortbenchmark.org, 2011 to 2018. *Entry*: the readme
 change from year to year: read those of the year before an entry.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from gordon.energy.account import Account
+from gordon.joulesort.report import Category, CheckReport, NeedReport, Report
 from gordon.options.meters import Benchmark
-
-Json = dict[str, Any]
 
 #: Records of 100 bytes, of which 10 are the key.
 RECORD = 100
@@ -38,8 +37,8 @@ class Check:
     how: str
     failure: str
 
-    def about(self) -> Json:
-        return asdict(self)
+    def about(self) -> CheckReport:
+        return {"what": self.what, "held": self.held, "how": self.how, "failure": self.failure}
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,11 @@ class Need:
     now: str
     source: str
 
-    def about(self) -> Json:
-        return asdict(self)
+    def about(self) -> NeedReport:
+        return {"what": self.what, "have": self.have, "now": self.now, "source": self.source}
 
 
-def category(records: int) -> Json:
+def category(records: int) -> Category:
     """The category of this number of records: its name (None if it is not one) and its input."""
     return {
         "records": records,
@@ -65,21 +64,20 @@ def category(records: int) -> Json:
     }
 
 
-def needs(report: Json, meter: Json) -> list[Need]:
+def needs(report: Report, meter: Account) -> list[Need]:
     """The rules of an entry, next to this benchmark; `meter` is the account of the result's
     meter."""
-    records = report["category"]["records"]
+    category, skewed, runs = report["category"], report["skewed"], len(report["runs"])
+    records = category["records"]
     fine = meter["resolution_s"]
     wall = "the wall" in meter["measures"]
     measured = meter["how"] == "measured"
-    runs, skewed = len(report["runs"]), report["skewed"]
     held = all(check["held"] is not False for check in report["checks"])
     return [
         Need(
             "one of the categories",
             records in CATEGORIES,
-            report["category"]["name"]
-            or f"{records:,} records are not a category (1e8, 1e9, 1e10 or 1e12)",
+            category["name"] or f"{records:,} records are not a category (1e8, 1e9, 1e10 or 1e12)",
             "Paper; sortbenchmark.org",
         ),
         Need(
@@ -122,12 +120,12 @@ def needs(report: Json, meter: Json) -> list[Need]:
         Need(
             "gensort's input, ASCII up to 1 TB",
             True,  # the generator's own tests compare its bytes with those of gensort
-            "the same bytes as gensort's" + (" -a" if report["category"]["ascii"] else ""),
+            "the same bytes as gensort's" + (" -a" if category["ascii"] else ""),
             "FAQ: all entrants use gensort or code from it",
         ),
         Need(
             "for Daytona: a run with skewed keys",
-            skewed is not None and bool(skewed["held"]),
+            skewed is not None and skewed["held"],
             "not run; give --skewed"
             if skewed is None
             else f"{skewed['time_ratio']:.2f} times the time of the other runs",

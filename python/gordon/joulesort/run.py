@@ -11,17 +11,18 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import gordon
 from gordon.energy import account, find, work
+from gordon.energy.account import Account
 from gordon.energy.record import spread
 from gordon.energy.series import Span
-from gordon.energy.session import Session
+from gordon.energy.session import Row, Session
 from gordon.energy.work import Usage
 from gordon.errors import GordonError
 from gordon.joulesort import files, phases, rules
-from gordon.joulesort.rules import RECORD, Check, Json
+from gordon.joulesort.report import Clocks, MachineReport, Outcome, Report, Skewed
+from gordon.joulesort.rules import RECORD, Check
 from gordon.options import several, words
 from gordon.options.meters import (
     Benchmark,
@@ -31,11 +32,12 @@ from gordon.options.meters import (
     Rest,
     Root,
 )
+from gordon.reports.sort import Generated, Phase, Validated
 
 #: Generates records in a file, ASCII or not, skewed or not; its account has `checksum`.
-Generate = Callable[..., Json]
-#: Says of a file: `records`, `unordered`, `duplicates`, `checksum`.
-Validate = Callable[[Path], Json]
+Generate = Callable[..., Generated]
+#: Checks the records of a file.
+Validate = Callable[[Path], Validated]
 
 INPUT, OUTPUT = "joulesort.in", "joulesort.out"
 #: Words of a command that stand for the files.
@@ -67,8 +69,8 @@ class Plan(Root, BenchmarkFiles, BenchmarkFolder, Rest, Metering, Benchmark):
 class Result:
     """The result: `json` is what `--json` writes, `rows` are the samples of the log."""
 
-    json: Json
-    rows: list[dict[str, Any]]
+    json: Report
+    rows: list[Row]
 
     @property
     def holds(self) -> bool:
@@ -99,9 +101,9 @@ def _run(
         notify(f"generating {plan.records:,} records")
         made = tools.generate(source, records=plan.records, ascii=plan.records <= rules.MOST_ASCII)
         before = files.stamp(source)
-        found: list[Json] = []
+        found: list[Validated] = []
         held: list[float | None] = []
-        parts: list[list[Json]] = []
+        parts: list[list[Phase]] = []
         with Session(meters, plan.interval_s) as session:
             files.forget(source)
             notify(f"idle baseline, {plan.idle_s:g} s")
@@ -205,7 +207,7 @@ def _skewed(
     command: list[str],
     session: Session,
     notify: Callable[[str], None],
-) -> Json:
+) -> Skewed:
     """Sorts skewed keys with the same command."""
     source, target = plan.folder / INPUT, plan.folder / OUTPUT
     notify("generating skewed keys")
@@ -232,7 +234,11 @@ def _skewed(
 
 
 def judged(
-    plan: Plan, made: Json, found: list[Json], held: list[float | None], untouched: bool
+    plan: Plan,
+    made: Generated,
+    found: list[Validated],
+    held: list[float | None],
+    untouched: bool,
 ) -> list[Check]:
     """The checks of the benchmark, with their results."""
     place = files.durable_place(plan.folder)
@@ -287,7 +293,7 @@ def judged(
     ]
 
 
-def _order(found: list[Json]) -> str:
+def _order(found: list[Validated]) -> str:
     """The evidence for the order of the outputs."""
     for number, out in enumerate(found, 1):
         if out["unordered"]:
@@ -298,7 +304,7 @@ def _order(found: list[Json]) -> str:
     return f"all {len(found)} outputs were read completely"
 
 
-def _records(records: int, checksum: str, found: list[Json]) -> str:
+def _records(records: int, checksum: str, found: list[Validated]) -> str:
     """The evidence for the records of the outputs."""
     for number, out in enumerate(found, 1):
         if out["records"] != records:
@@ -325,23 +331,25 @@ def report(
     plan: Plan,
     command: list[str],
     session: Session,
-    made: Json,
-    found: list[Json],
+    made: Generated,
+    found: list[Validated],
     checks: list[Check],
-    skewed: Json | None,
-    parts: list[list[Json]],
-) -> Json:
+    skewed: Skewed | None,
+    parts: list[list[Phase]],
+) -> Report:
     """The report; each number names its source. If a check failed, `result` is None and no
     meter has records per joule: nothing was sorted by the rules."""
     failed = [check.about() for check in checks if check.held is False]
     meters = account.of(session, None if failed else plan.records)
     best = chosen(meters)
-    result: Json = {
+    category = rules.category(plan.records)
+    category["class"] = class_(skewed)
+    result: Report = {
         "version": gordon.__version__,
         "started_unix_s": session.unix_s,
         "machine": machine(plan.folder),
         "command": command,
-        "category": rules.category(plan.records) | {"class": class_(skewed)},
+        "category": category,
         "interval_s": session.interval_s,
         "time_s": {"how": "measured", **spread([used.span.seconds for used in session.runs])},
         "runs": [
@@ -361,26 +369,25 @@ def report(
         "failed": failed,
         "checks": [check.about() for check in checks],
         "skewed": skewed,
+        "submission": [],
     }
     result["submission"] = [need.about() for need in rules.needs(result, best)]
     return result
 
 
-def class_(skewed: Json | None) -> str:
+def class_(skewed: Skewed | None) -> str:
     """The class: Daytona (general sorts) if skewed keys were also sorted in time, else Indy."""
     return "Daytona" if skewed is not None and skewed["held"] else "Indy"
 
 
-def chosen(meters: list[Json]) -> Json:
+def chosen(meters: list[Account]) -> Account:
     """The first meter that has records per joule, else the first with energy of the runs."""
-    for key in ("records_per_joule", "energy_j"):
-        for meter in meters:
-            if meter[key]:
-                return meter
-    return meters[0]
+    efficient = [meter for meter in meters if meter["records_per_joule"]]
+    known = [meter for meter in meters if meter["energy_j"]]
+    return [*efficient, *known, *meters][0]
 
 
-def outcome(best: Json) -> Json:
+def outcome(best: Account) -> Outcome:
     """The result of the benchmark, by one meter."""
     return {
         "meter": best["name"],
@@ -400,14 +407,14 @@ def governors(root: Path = Path("/")) -> list[str] | None:
     return sorted(found) or None
 
 
-def clocks(lines: list[str]) -> Json | None:
+def clocks(lines: list[str]) -> Clocks | None:
     """The least and the highest clock of the processors, of the lines of /proc/cpuinfo, after the
     runs; None if they have none."""
     known = [float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz")]
     return {"least": min(known), "most": max(known)} if known else None
 
 
-def machine(folder: Path) -> Json:
+def machine(folder: Path) -> MachineReport:
     """The machine on which the benchmark ran."""
     try:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()

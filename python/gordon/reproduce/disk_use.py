@@ -10,6 +10,7 @@ from typing import Any
 
 from gordon.reproduce.row import TOLERANCE, Row
 from gordon.run import folder
+from gordon.run.report import RunReport
 from gordon.workload.jobs import JOBS
 
 TABLE = "Table 2"
@@ -23,8 +24,8 @@ SMALL = 0.01
 
 @dataclass(frozen=True)
 class DiskUse:
-    """What a job moved, the mean of its runs. All are bytes for each byte of input (RandomWriter:
-    of output), except `size_bytes` and `cpu_s_per_gb`."""
+    """The data that a job moved, the mean of its runs. All values are bytes for each byte of input
+    (RandomWriter: of output), except `size_bytes` and `cpu_s_per_gb`."""
 
     job: str
     size_bytes: float
@@ -75,7 +76,7 @@ def of(job: str, runs: Sequence[Path]) -> DiskUse:
     return DiskUse(job=job, codec=each[0]["codec"], **numbers)
 
 
-def _run(job: str, run: dict[str, Any]) -> dict[str, Any]:
+def _run(job: str, run: RunReport) -> dict[str, Any]:
     has_input = JOBS[job].data != "none"
     size: int = run["data"]["bytes"] if has_input else run["job"]["parameters"]["size"]
     nodes, engine = run["totals"]["nodes"], run["totals"]["engine"]

@@ -2,15 +2,13 @@
 earlier output.
 """
 
-from typing import Any
-
 from gordon import flash
 from gordon.errors import GordonError
 from gordon.reproduce.rewriting import OVER, TRIMMED, UNTRIMMED
-from gordon.sort.tune.simulated import Simulated, sequential
+from gordon.sort.tune.simulated import Figures, Simulated, sequential
 
 
-def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str, Any]]:
+def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, Figures]:
     """Simulates the output phase in the presence of an earlier output (figure 10)."""
     fresh = device.mapped
     if size > fresh or fresh + size > device.capacity:
@@ -28,9 +26,7 @@ def rewriting(device: Simulated, size: int, transfer: int) -> dict[str, dict[str
     }
 
 
-def again_and_again(
-    device: Simulated, size: int, transfer: int, times: int
-) -> list[dict[str, Any]]:
+def again_and_again(device: Simulated, size: int, transfer: int, times: int) -> list[Figures]:
     """Simulates consecutive sorts that overwrite the same output."""
     rows, start = [], None
     for n in range(times):

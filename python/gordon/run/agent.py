@@ -11,7 +11,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -20,6 +20,17 @@ from typing import Any, BinaryIO
 from gordon import __version__
 from gordon._core import NodeCapture
 from gordon.errors import GordonError
+from gordon.reports.trace import CaptureReport
+from gordon.run.replies import (
+    AgentFile,
+    AgentTrace,
+    Failure,
+    Fetched,
+    Hello,
+    Removed,
+    Started,
+    Stopped,
+)
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 MEMORY = Path("/proc/meminfo")
@@ -27,7 +38,8 @@ MEMORY = Path("/proc/meminfo")
 LONGEST_REQUEST = 1 << 22
 #: Most bytes of a file in one reply.
 LONGEST_FETCH = 1 << 22
-Reply = dict[str, Any]
+#: A request as it came, whose values are not checked yet.
+Request = dict[str, Any]
 
 
 class Agent:
@@ -37,7 +49,7 @@ class Agent:
         self._capture: NodeCapture | None = None
         self._temporary: list[Path] = []
         self._files: set[str] = set()
-        self._operations: dict[str, Callable[[Reply], Reply]] = {
+        self._operations: dict[str, Callable[[Request], Mapping[str, object]]] = {
             "hello": self._hello,
             "start": self._start,
             "stop": self._stop,
@@ -45,7 +57,7 @@ class Agent:
             "remove": self._remove,
         }
 
-    def reply(self, line: bytes, received_ns: int) -> Reply:
+    def reply(self, line: bytes, received_ns: int) -> Mapping[str, object]:
         """Does what the request in `line` asks for, and returns the reply; an error is a reply too.
         `received_ns` is when it came, in nanoseconds since 1970."""
         number = None
@@ -63,7 +75,7 @@ class Agent:
             return {"id": number, **operation(request)}
         except GordonError as error:
             message, hint = error.args
-            failure = {"kind": error.kind, "message": message, "hint": hint}
+            failure: Failure = {"kind": error.kind, "message": message, "hint": hint}
         except OSError as error:
             what = f"{error.filename or 'the system'}: {error.strerror}"
             failure = {"kind": "system", "message": what, "hint": ""}
@@ -76,7 +88,7 @@ class Agent:
             self._stop({})
         return [folder for folder in self._temporary if folder.exists()]
 
-    def _hello(self, _: Reply) -> Reply:
+    def _hello(self, _: Request) -> Hello:
         total = next(
             line for line in MEMORY.read_text().splitlines() if line.startswith("MemTotal")
         )
@@ -92,7 +104,7 @@ class Agent:
             "unix_ns": time.time_ns(),
         }
 
-    def _start(self, request: Reply) -> Reply:
+    def _start(self, request: Request) -> Started:
         if self._capture is not None:
             raise GordonError("a capture is running", "stop it first", kind="already-capturing")
         scopes = request.get("scopes")
@@ -114,22 +126,39 @@ class Agent:
             self._temporary.append(folder)
         return {"ok": True, "warnings": self._capture.warnings()}
 
-    def _stop(self, _: Reply) -> Reply:
+    def _stop(self, _: Request) -> Stopped:
         if self._capture is None:
             raise GordonError("no capture is running", "start one first", kind="not-capturing")
         capture, self._capture = self._capture, None
-        outcome: Reply = json.loads(capture.stop())
+        outcome: CaptureReport = json.loads(capture.stop())
+        traces: list[AgentTrace] = []
         for trace in outcome["traces"]:
-            trace["files"] = []
+            files: list[AgentFile] = []
             if trace["error"] is None:
-                files = [{"file": part["file"], "bytes": part["bytes"]} for part in trace["parts"]]
                 manifest = Path(trace["folder"], "manifest.json").stat().st_size
-                trace["files"] = [{"file": "manifest.json", "bytes": manifest}, *files]
-            del trace["parts"]
-            self._files |= {f"{trace['folder']}/{file['file']}" for file in trace["files"]}
-        return outcome
+                files.append({"file": "manifest.json", "bytes": manifest})
+            for part in trace["parts"] or []:
+                files.append({"file": part["file"], "bytes": part["bytes"]})
+            self._files |= {f"{trace['folder']}/{file['file']}" for file in files}
+            traces.append(
+                {
+                    "name": trace["name"],
+                    "folder": trace["folder"],
+                    "files": files,
+                    "scope": trace["scope"],
+                    "duration_ns": trace["duration_ns"],
+                    "start_unix_ns": trace["start_unix_ns"],
+                    "error": trace["error"],
+                    "warnings": trace["warnings"],
+                }
+            )
+        return {
+            "traces": traces,
+            "machine": outcome["machine"],
+            "capture_cpu_ns": outcome["capture_cpu_ns"],
+        }
 
-    def _fetch(self, request: Reply) -> Reply:
+    def _fetch(self, request: Request) -> Fetched:
         path, offset = request.get("path"), request.get("offset", 0)
         length = request.get("bytes", LONGEST_FETCH)
         if path not in self._files:
@@ -146,7 +175,7 @@ class Agent:
             end = file.tell() >= os.fstat(file.fileno()).st_size
         return {"base64": base64.b64encode(data).decode(), "end": end}
 
-    def _remove(self, _: Reply) -> Reply:
+    def _remove(self, _: Request) -> Removed:
         if self._capture is not None:
             raise GordonError("a capture is running", "stop it first", kind="already-capturing")
         for folder in self._temporary:
@@ -214,7 +243,7 @@ def _ending_by_signals() -> Iterator[Callable[[Callable[[], bytes]], bytes]]:
                 signal.signal(number, handler)
 
 
-def _parsed(line: bytes) -> Reply:
+def _parsed(line: bytes) -> Request:
     if len(line) == LONGEST_REQUEST and not line.endswith(b"\n"):
         raise _bad(f"it has more than {LONGEST_REQUEST} bytes")
     try:

@@ -18,13 +18,15 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
 from gordon import __version__
 from gordon.errors import GordonError
+from gordon.run.replies import AgentFile, ClockReply, Fetched, Hello, Started, Stopped
+from gordon.run.report import CaptureScope, ClockReport, ClockStamps
 
 LOCAL = "local"
 AGENT = ("trace", "agent")
@@ -54,6 +56,9 @@ class ClockReading:
         """Time on the way, there and back."""
         return (self.t4 - self.t1) - (self.t3 - self.t2)
 
+    def report(self) -> ClockStamps:
+        return {"t1": self.t1, "t2": self.t2, "t3": self.t3, "t4": self.t4}
+
 
 @dataclass(frozen=True)
 class HostClock:
@@ -73,13 +78,13 @@ class HostClock:
         passed = self.end.t1 - self.start.t1
         return (self.end.offset_ns - self.start.offset_ns) / passed * 1e9 if passed > 0 else 0.0
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> ClockReport:
         return {
             "offset_ns": self.offset_ns,
             "round_trip_ns": max(self.start.round_trip_ns, self.end.round_trip_ns),
             "drift_ppb": self.drift_ppb,
-            "start": asdict(self.start),
-            "end": asdict(self.end),
+            "start": self.start.report(),
+            "end": self.end.report(),
         }
 
 
@@ -111,7 +116,7 @@ class Agent:
             threading.Thread(target=read, daemon=True).start()
         self._number = 0
         try:
-            hello = self.request("hello")
+            hello: Hello = self.request("hello")
         except AgentLost as error:
             self.close()
             raise GordonError(
@@ -126,7 +131,6 @@ class Agent:
                 "install the same version on all hosts",
                 kind="other-version",
             )
-        self.machine: dict[str, Any] = hello
 
     def __enter__(self) -> "Agent":
         return self
@@ -134,9 +138,9 @@ class Agent:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def request(self, op: str, patience_s: float = PATIENCE_S, **fields: Any) -> dict[str, Any]:
-        """Sends a request and returns the reply. Raises AgentLost if the agent has ended or does
-        not reply, and the agent's own error as GordonError."""
+    def request(self, op: str, patience_s: float = PATIENCE_S, **fields: object) -> Any:
+        """Sends a request and returns the reply, an object. Raises AgentLost if the agent has ended
+        or does not reply, and the agent's own error as GordonError."""
         self._number += 1
         line = json.dumps({"id": self._number, "op": op, **fields}) + "\n"
         assert self._process.stdin is not None
@@ -151,7 +155,7 @@ class Agent:
         if not text:
             raise self._lost("it has ended")
         try:
-            reply: dict[str, Any] = json.loads(text)
+            reply = json.loads(text)
         except ValueError:
             raise self._lost(f"it wrote {text[:80]!r}, which is not a reply") from None
         if reply.get("id") != self._number:
@@ -167,11 +171,34 @@ class Agent:
         readings = []
         for _ in range(EXCHANGES):
             t1 = time.time_ns()
-            reply = self.request("clock", t1_ns=t1)
+            reply: ClockReply = self.request("clock", t1_ns=t1)
             readings.append(ClockReading(t1, reply["t2_ns"], reply["t3_ns"], time.time_ns()))
         return min(readings, key=lambda reading: reading.round_trip_ns)
 
-    def fetch(self, folder: str, files: Sequence[dict[str, Any]], target: Path) -> None:
+    def start(
+        self,
+        scopes: Sequence[CaptureScope],
+        interval_ns: int,
+        phase_unix_ns: int,
+        command: Sequence[str],
+    ) -> list[str]:
+        """Starts a capture, and returns its warnings. `phase_unix_ns` is a time of a sample by the
+        clock of the host."""
+        reply: Started = self.request(
+            "start",
+            scopes=scopes,
+            interval_ns=interval_ns,
+            phase_unix_ns=phase_unix_ns,
+            command=command,
+        )
+        return reply["warnings"]
+
+    def stop(self, patience_s: float) -> Stopped:
+        """Ends the capture; its traces are complete then."""
+        reply: Stopped = self.request("stop", patience_s=patience_s)
+        return reply
+
+    def fetch(self, folder: str, files: Sequence[AgentFile], target: Path) -> None:
         """Copies files of a trace, whose names and sizes are given, to a new folder."""
         target.mkdir()
         for file in files:
@@ -179,7 +206,9 @@ class Agent:
             with (target / file["file"]).open("wb") as out:
                 end = False
                 while not end:
-                    reply = self.request("fetch", path=path, offset=out.tell(), bytes=CHUNK)
+                    reply: Fetched = self.request(
+                        "fetch", path=path, offset=out.tell(), bytes=CHUNK
+                    )
                     out.write(base64.b64decode(reply["base64"]))
                     end = reply["end"]
 

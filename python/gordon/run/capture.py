@@ -6,24 +6,21 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from gordon import _core
 from gordon.errors import GordonError
+from gordon.reports.trace import MachineUse, TraceSummary
 from gordon.run import checks, load
 from gordon.run.agents import LOCAL, Agent, AgentLost, ClockReading, HostClock
 from gordon.run.folder import COMPLETE, DRIVER, LOST, MISSING, WORKER, RunFolder, workers
+from gordon.run.replies import AgentTrace
+from gordon.run.report import CaptureScope, RunNode, RunReport, RunTotals, Sums, Totals
 
 #: Seconds within which an agent completes its traces.
 PATIENCE_S = 120.0
-#: Sums over a trace, by the names of its summary.
-TOTALS = {
-    "cpu_s": "cpu_s",
-    "read_bytes": "disk_read_bytes",
-    "write_bytes": "disk_write_bytes",
-    "rx_bytes": "rx_bytes",
-    "tx_bytes": "tx_bytes",
-}
+#: Columns of a trace that are added up.
+_Bytes = Literal["disk_read_bytes", "disk_write_bytes", "rx_bytes", "tx_bytes"]
 
 
 @dataclass
@@ -31,7 +28,7 @@ class Host:
     """A host, with the scopes that are captured there; each is a node of the run."""
 
     name: str
-    scopes: list[dict[str, Any]]
+    scopes: list[CaptureScope]
     """As the agent takes them, without `out`: `{"kind": "machine", "name": NAME}` for all of it."""
     driver: str | None = None
     """Name of the scope that is the driver of the job; the others are workers."""
@@ -122,43 +119,36 @@ class NodeCapture:
         """Starts the capture on a host. Samples are taken at the same times on all hosts: when our
         clock is a multiple of the interval after the start."""
         place = None if not host.is_local else self.folder.path.resolve()
-        scopes = [
-            scope | ({} if place is None else {"out": str(place / scope["name"])})
-            for scope in host.scopes
-        ]
-        reply = host.agent.request(
-            "start",
-            scopes=scopes,
-            interval_ns=self.interval_ns,
-            phase_unix_ns=self._started + host.clock_start.offset_ns,
-            command=self.command,
-        )
-        host.warnings = reply["warnings"]
+        scopes = [scope.copy() for scope in host.scopes]
+        if place is not None:
+            for scope in scopes:
+                scope["out"] = str(place / scope["name"])
+        phase_unix_ns = self._started + host.clock_start.offset_ns
+        host.warnings = host.agent.start(scopes, self.interval_ns, phase_unix_ns, self.command)
         for warning in host.warnings:
             self._warn(host, warning)
 
-    def _stop(self, host: Host) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    def _stop(self, host: Host) -> tuple[list[RunNode], MachineUse | None]:
         """The nodes of a host, and the totals of its machine."""
         try:
             clock = HostClock(host.clock_start, host.agent.clock())
-            reply = host.agent.request("stop", patience_s=PATIENCE_S)
+            reply = host.agent.stop(PATIENCE_S)
         except AgentLost as error:
             self._warn(host, error.args[0])
             return [self._node(host, scope, None, None) for scope in host.scopes], None
         traces = {trace["name"]: trace for trace in reply["traces"]}
         nodes = [self._node(host, scope, traces.get(scope["name"]), clock) for scope in host.scopes]
-        machine: dict[str, Any] | None = reply.get("machine")
-        return nodes, machine
+        return nodes, reply["machine"]
 
     def _node(
         self,
         host: Host,
-        scope: dict[str, Any],
-        trace: dict[str, Any] | None,
+        scope: CaptureScope,
+        trace: AgentTrace | None,
         clock: HostClock | None,
-    ) -> dict[str, Any]:
+    ) -> RunNode:
         name = scope["name"]
-        made = {
+        made: RunNode = {
             "name": name,
             "host": host.name,
             "folder": name,
@@ -183,44 +173,61 @@ class NodeCapture:
             except AgentLost as error:
                 self._warn(host, error.args[0])
                 return made
-        status = LOST if name in self.lost else COMPLETE
-        summary = json.loads(_core.trace_summary(str(self.folder.path / name)))
-        return made | {
-            "status": status,
-            "totals": _totals_of(summary),
-            "load": load.of_node(summary),
-        }
+        summary: TraceSummary = json.loads(_core.trace_summary(str(self.folder.path / name)))
+        made["status"] = LOST if name in self.lost else COMPLETE
+        made["totals"] = _totals_of(summary)
+        made["load"] = load.of_node(summary)
+        return made
 
-    def _totals(self, machines: list[dict[str, Any] | None]) -> dict[str, Any]:
+    def _totals(self, machines: list[MachineUse | None]) -> RunTotals:
         """Sums over the nodes and over the machines, without comparisons yet."""
         nodes = node_sums(self.folder.report)
         known = [machine for machine in machines if machine is not None]
         if len(known) < len(machines):
             return {"nodes": nodes, "machine": None, "checks": []}
-        sums = {name: sum(machine.get(name, 0) for machine in known) for name in TOTALS}
-        machine = sums | {"cpu_s": sum(machine["cpu_ns"] for machine in known) / 1e9}
+        machine: Sums = {
+            "cpu_s": sum(one["cpu_ns"] for one in known) / 1e9,
+            "read_bytes": sum(one["read_bytes"] for one in known),
+            "write_bytes": sum(one["write_bytes"] for one in known),
+            "rx_bytes": sum(one["rx_bytes"] for one in known),
+            "tx_bytes": sum(one["tx_bytes"] for one in known),
+        }
         return {"nodes": nodes, "machine": machine, "checks": []}
 
     def _warn(self, host: Host, text: str) -> None:
         self.folder.report["warnings"].append(text if host.is_local else f"{host.name}: {text}")
 
 
-def node_sums(report: dict[str, Any]) -> dict[str, float]:
+def node_sums(report: RunReport) -> Sums:
     """Sums over the workers of a run."""
-    of_nodes = [node["totals"] for node in workers(report) if node["totals"]]
-    return {name: sum(totals[name] or 0 for totals in of_nodes) for name in TOTALS}
+    known = [totals for node in workers(report) if (totals := node["totals"])]
+    return {
+        "cpu_s": sum(one["cpu_s"] or 0.0 for one in known),
+        "read_bytes": sum(one["read_bytes"] or 0 for one in known),
+        "write_bytes": sum(one["write_bytes"] or 0 for one in known),
+        "rx_bytes": sum(one["rx_bytes"] or 0 for one in known),
+        "tx_bytes": sum(one["tx_bytes"] or 0 for one in known),
+    }
 
 
-def trace_totals(trace: Path) -> dict[str, float | None]:
+def trace_totals(trace: Path) -> Totals:
     """Sums over a trace; None for what the trace lacks."""
     return _totals_of(json.loads(_core.trace_summary(str(trace))))
 
 
-def _totals_of(summary: dict[str, Any]) -> dict[str, float | None]:
+def _totals_of(summary: TraceSummary) -> Totals:
     samples, kinds = summary["samples"], summary["kinds"]
+    cpu_s = None if kinds.get("cpu_ns") == "missing" else sum(samples["cpu_s"])
+
+    def known(column: _Bytes) -> int | None:
+        return None if kinds.get(column) == "missing" else sum(samples[column])
+
     return {
-        name: None if kinds.get(column) == "missing" else sum(samples[column])
-        for name, column in TOTALS.items()
+        "cpu_s": cpu_s,
+        "read_bytes": known("disk_read_bytes"),
+        "write_bytes": known("disk_write_bytes"),
+        "rx_bytes": known("rx_bytes"),
+        "tx_bytes": known("tx_bytes"),
     }
 
 

@@ -6,18 +6,17 @@ time of everything that runs in it, an engine only that of its tasks. `docs/desi
 gives the reason of each direction.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from gordon.run.folder import COMPLETE, workers
+from gordon.run.report import Amount, Bound, Comparison, Reference, RunReport
 
 #: Share by which a bound may be exceeded before it is a warning.
 MUCH = 0.05
 #: Bytes for each node that a bound on its disk may be exceeded by: metadata of its file system.
 SLACK_BYTES = 1 << 20
 
-Bound = Literal["at least", "at most"]
-
-#: What is compared, for messages.
+#: Quantities that are compared, for messages.
 QUANTITIES = {
     "cpu_s": "s of CPU time",
     "input_bytes": "bytes read from disks",
@@ -45,10 +44,10 @@ READS = (
 
 
 def compare(
-    report: dict[str, Any],
-    name: str,
+    report: RunReport,
+    name: Amount | Literal["input_bytes"],
     bound: Bound,
-    reference: tuple[str, float],
+    reference: tuple[Reference, float],
     *,
     of_nodes: float | None = None,
     slack: float = 0.0,
@@ -56,26 +55,26 @@ def compare(
     """Adds a comparison to `totals.checks` of a run, and a warning if it fails.
 
     The nodes must have `bound` the amount of the `reference`, within 5 %; its first part names it:
-    `machine`, `engine`, or `corpus`. `of_nodes` is `totals.nodes[name]` unless it is given. `slack`
-    is added to the bound."""
+    `machine`, `engine`, or `corpus`. `of_nodes` is `totals.nodes[name]` unless it is given, as it
+    is for `input_bytes`. `slack` is added to the bound."""
     label, expected = reference
     totals = report["totals"]
-    nodes = totals["nodes"][name] if of_nodes is None else of_nodes
+    nodes = of_nodes if name == "input_bytes" or of_nodes is not None else totals["nodes"][name]
+    assert nodes is not None
     if bound == "at least":
         passed = nodes + slack >= expected * (1 - MUCH)
     else:
         passed = nodes - slack <= expected * (1 + MUCH)
-    totals["checks"].append(
-        {
-            "name": name,
-            "with": label,
-            "bound": bound,
-            "nodes": nodes,
-            label: expected,
-            "ratio": nodes / expected if expected > 0 else None,
-            "passed": passed,
-        }
-    )
+    made: Comparison = {
+        "name": name,
+        "with": label,
+        "bound": bound,
+        "nodes": nodes,
+        "ratio": nodes / expected if expected > 0 else None,
+        "passed": passed,
+    }
+    made[label] = expected
+    totals["checks"].append(made)
     if not passed:
         word = "less" if bound == "at least" else "more"
         report["warnings"].append(
@@ -84,9 +83,7 @@ def compare(
         )
 
 
-def compare_engine(
-    report: dict[str, Any], *, has_disks: bool, is_cold: bool, has_network: bool
-) -> None:
+def compare_engine(report: RunReport, *, has_disks: bool, is_cold: bool, has_network: bool) -> None:
     """Compares the nodes of a run with the `totals.engine` of its tasks.
 
     `has_disks`: whether all files of the job are on disks of the nodes that nothing else uses.

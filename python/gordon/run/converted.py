@@ -21,10 +21,11 @@ from typing import Any
 from gordon._core import spark_event_logs, trace_activity_format, trace_convert_activity
 from gordon.errors import GordonError
 from gordon.options import Progress
+from gordon.reports.trace import ActivityReport
 from gordon.scratch import scratch
 
 SPARK = "spark-eventlog"
-#: What is given for standard input.
+#: The path of standard input.
 STDIN = "-"
 _PREFIX = "gordon-traces-"
 #: Options of `gordon trace convert` that its errors name.
@@ -138,7 +139,9 @@ def convert(sources: Sequence[Path], format_: str, place: Workplace) -> Converte
     target = place.new(label, str(sources[0]))
     given = [str(source) for source in sources]
     try:
-        done = json.loads(trace_convert_activity(given, target, format_, tick=place.progress))
+        done: ActivityReport = json.loads(
+            trace_convert_activity(given, target, format_, tick=place.progress)
+        )
     except GordonError as error:
         what, hint = (*error.args, "", "")[:2]
         if hint.startswith(_OPTIONS):

@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from gordon import __version__
 from gordon.errors import GordonError
+from gordon.run.report import RunNode, RunReport
 
 FORMAT = "gordon-run"
 VERSION = 1
@@ -28,10 +29,13 @@ FILE = "run.json"
 
 #: A node's trace is whole; its processes or its agent were lost, and the trace ends there; there is
 #: no trace.
-COMPLETE, LOST, MISSING = "complete", "lost", "missing"
+COMPLETE: Final = "complete"
+LOST: Final = "lost"
+MISSING: Final = "missing"
 #: A node does the work of the job, or it drives the others. A node of an older run has no role, and
 #: is a worker.
-WORKER, DRIVER = "worker", "driver"
+WORKER: Final = "worker"
+DRIVER: Final = "driver"
 
 
 class RunFolder:
@@ -40,7 +44,7 @@ class RunFolder:
     def __init__(self, target: Path) -> None:
         self.target = target
         self.path = target.with_name(f"{target.name}.partial-{os.getpid()}")
-        self.report: dict[str, Any] = {
+        self.report: RunReport = {
             "format": FORMAT,
             "version": VERSION,
             "gordon": __version__,
@@ -104,7 +108,7 @@ def is_run(path: str | PathLike[str]) -> bool:
     return (Path(path) / FILE).is_file()
 
 
-def read(path: str | PathLike[str]) -> dict[str, Any]:
+def read(path: str | PathLike[str]) -> RunReport:
     """Reads `run.json`. Raises GordonError if it is damaged, of another program or of a newer
     version."""
     file = Path(path) / FILE
@@ -127,20 +131,21 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
         raise GordonError(
             f"{file} has no list of nodes", "the file as gordon wrote it", kind="bad-run"
         )
-    return found
+    run: RunReport = found  # type: ignore[assignment] # gordon wrote the rest
+    return run
 
 
-def workers(run: dict[str, Any]) -> list[dict[str, Any]]:
+def workers(run: RunReport) -> list[RunNode]:
     """The nodes of a run that do the work of its job."""
     return [node for node in run["nodes"] if node.get("role", WORKER) == WORKER]
 
 
-def driver(run: dict[str, Any]) -> dict[str, Any] | None:
+def driver(run: RunReport) -> RunNode | None:
     """The node of the driver of a run, if the run has one."""
     return next((node for node in run["nodes"] if node.get("role") == DRIVER), None)
 
 
-def traces(path: str | PathLike[str], run: dict[str, Any]) -> list[Path]:
+def traces(path: str | PathLike[str], run: RunReport) -> list[Path]:
     """The traces of the workers of a run, in the order of its nodes. Raises GordonError if a worker
     has none, or if no worker was traced."""
     nodes = workers(run)

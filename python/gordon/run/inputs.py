@@ -14,17 +14,20 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from os import fspath
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 from gordon import bundled
 from gordon._core import spark_recorded_stages
 from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.options import Progress
+from gordon.reports.shared import NamedStage
+from gordon.reports.spark import RecordedStage, RecordedStages
 from gordon.run import converted, folder, not_traces
 from gordon.run.converted import Workplace
+from gordon.run.report import RunNode, RunReport
 
-#: What a survey says of a trace whose conversion said that the input has no such section.
+#: Warnings of a survey about a trace whose conversion said that the input has no such section.
 _AGAIN = {
     "network": "no network: the input has no such section",
     "memory": "no memory: the input has no such section",
@@ -243,8 +246,9 @@ def _application(one: _Job, place: Workplace) -> Inputs:
         made = Inputs([fspath(host) for host in hosts], folder=fspath(one.path))
         made.name = one.path.resolve().name
     found = spark_recorded_stages(made.folder)
-    stages = [] if found is None else json.loads(found)["stages"]
-    made.stages = [_shifted(stage, 0.0) for stage in stages]
+    if found is not None:
+        recorded: RecordedStages = json.loads(found)
+        made.stages = [_shifted(stage, 0.0) for stage in recorded["stages"]]
     return made
 
 
@@ -340,31 +344,30 @@ def _run(path: Path) -> Inputs:
     samples = [(start - run["start_unix_ns"]) // interval for start in starts]
     after = (first - run["start_unix_ns"]) / 1e9
     stages = [_shifted(stage, after) for stage in run.get("stages") or []]
-    job = run.get("job") or {}
-    limits = run.get("limits") or {}
+    job, limits = run.get("job"), run.get("limits")
     return Inputs(
         [fspath(trace) for trace in paths],
         lags=[number - min(samples) for number in samples],
         # Before the traces, or shorter than the clock of the engine shows: nothing is in it.
         stages=[stage for stage in stages if stage["end_s"] > stage["start_s"]],
-        name=job.get("id") or path.resolve().name,
+        name=job["id"] if job else path.resolve().name,
         warnings=_wrong(path, run),
         folder=fspath(path),
-        log=fspath(path / run["event_log"]) if run.get("event_log") else "",
+        log=fspath(path / log) if (log := run.get("event_log")) else "",
         window=_window(run),
-        storage_rate=limits.get("disk_bytes_per_s"),
+        storage_rate=limits.get("disk_bytes_per_s") if limits else None,
     )
 
 
-def _window(run: dict[str, Any]) -> tuple[int, int] | None:
+def _window(run: RunReport) -> tuple[int, int] | None:
     """Start and end of the job; None of a run that does not say how long it was."""
     if "duration_s" not in run:
         return None
-    start: int = run["start_unix_ns"]
+    start = run["start_unix_ns"]
     return start, start + round(run["duration_s"] * 1e9)
 
 
-def _wrong(path: Path, run: dict[str, Any]) -> list[str]:
+def _wrong(path: Path, run: RunReport) -> list[str]:
     """The warnings of a run, such as that its machine had nothing left, and those about a run that
     failed or that lost a node."""
     found = [f"the run {path}: {text}" for text in run.get("warnings") or []]
@@ -379,7 +382,7 @@ def _wrong(path: Path, run: dict[str, Any]) -> list[str]:
     return found
 
 
-def _start(path: Path, node: dict[str, Any]) -> int:
+def _start(path: Path, node: RunNode) -> int:
     """Start of a trace by the clock of the machine that ran the job, in nanoseconds since 1970."""
     try:
         manifest = json.loads((path / "manifest.json").read_text())
@@ -394,7 +397,7 @@ def _start(path: Path, node: dict[str, Any]) -> int:
     return start - (0 if clock is None else clock["offset_ns"])
 
 
-def _shifted(stage: dict[str, Any], after: float) -> JobStage:
+def _shifted(stage: NamedStage | RecordedStage, after: float) -> JobStage:
     return {
         "name": stage["name"],
         "start_s": max(stage["start_s"] - after, 0.0),

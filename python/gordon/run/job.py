@@ -4,12 +4,12 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.run import folder
 from gordon.run.capture import Host, NodeCapture, hosts_of
+from gordon.run.report import RunReport
 
 
 def record(
@@ -18,7 +18,7 @@ def record(
     command: Sequence[str],
     via: str | None,
     interval_ns: int = 1_000_000_000,
-) -> dict[str, Any]:
+) -> RunReport:
     """Runs `command` here, with a trace of each host of the file `hosts` in the new folder `out`.
 
     `via` is a command template that runs a program on a host: `ssh {host}`. Returns the contents of

@@ -7,7 +7,9 @@ a core looks idle.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any
+
+from gordon.reports.trace import MachineUse, TraceSummary
+from gordon.run.report import MachineLoad, NodeLoad
 
 #: Share of the time of a run above which a machine without idle cores, and time that a hypervisor
 #: or a quota took, are a warning. Assumed: the share by which `checks` lets a bound be exceeded.
@@ -17,45 +19,40 @@ MEMORY_WAIT = 0.1
 #: Share of the memory in use, without page cache, above which a machine is out of memory.
 MEMORY_FULL = 0.95
 
-#: Times of a machine in `run.json`, by the name in the reply of its agent.
-TIMES = {
-    "span_s": "span_ns",
-    "cpu_s": "cpu_ns",
-    "steal_s": "steal_ns",
-    "full_s": "full_ns",
-    "throttled_s": "throttled_ns",
-    "psi_cpu_some_s": "psi_cpu_some_ns",
-    "psi_io_full_s": "psi_io_full_ns",
-    "psi_memory_some_s": "psi_memory_some_ns",
-}
-#: Its other figures.
-LEVELS = ("cores", "memory_bytes", "memory_peak_bytes")
-#: Times of a node, and the columns of its trace that have them.
-NODE_TIMES = {
-    "throttled_s": "throttled_ns",
-    "psi_cpu_some_s": "psi_cpu_some_ns",
-    "psi_io_full_s": "psi_io_full_ns",
-}
 
-
-def of_machine(host: str, reply: dict[str, Any]) -> dict[str, Any]:
-    """The load of a machine, for `run.json`, from the reply of its agent. What was not counted is
-    None."""
-    times = {name: _seconds(reply.get(key)) for name, key in TIMES.items()}
-    return {"host": host} | {name: reply.get(name) for name in LEVELS} | times
-
-
-def of_node(summary: dict[str, Any]) -> dict[str, float | None]:
-    """Throttled time and pressure of a node, from the summary of its trace. What its trace lacks is
-    None."""
-    kinds, samples = summary["kinds"], summary["samples"]
+def of_machine(host: str, use: MachineUse) -> MachineLoad:
+    """The load of a machine, for `run.json`, from the reply of its agent."""
     return {
-        name: None if kinds.get(column) == "missing" else sum(samples[name])
-        for name, column in NODE_TIMES.items()
+        "host": host,
+        "cores": use["cores"],
+        "memory_bytes": use["memory_bytes"],
+        "memory_peak_bytes": use["memory_peak_bytes"],
+        "span_s": _seconds(use["span_ns"]),
+        "cpu_s": _seconds(use["cpu_ns"]),
+        "steal_s": _seconds(use["steal_ns"]),
+        "full_s": _seconds(use["full_ns"]),
+        "throttled_s": _seconds(use["throttled_ns"]),
+        "psi_cpu_some_s": _seconds(use["psi_cpu_some_ns"]),
+        "psi_io_full_s": _seconds(use["psi_io_full_ns"]),
+        "psi_memory_some_s": _seconds(use["psi_memory_some_ns"]),
     }
 
 
-def judge(machines: Sequence[dict[str, Any]], shared: Collection[str]) -> list[str]:
+def of_node(summary: TraceSummary) -> NodeLoad:
+    """Throttled time and pressure of a node, from the summary of its trace."""
+    kinds, samples = summary["kinds"], summary["samples"]
+
+    def known(column: str, values: list[float]) -> float | None:
+        return None if kinds.get(column) == "missing" else sum(values)
+
+    return {
+        "throttled_s": known("throttled_ns", samples["throttled_s"]),
+        "psi_cpu_some_s": known("psi_cpu_some_ns", samples["psi_cpu_some_s"]),
+        "psi_io_full_s": known("psi_io_full_ns", samples["psi_io_full_s"]),
+    }
+
+
+def judge(machines: Sequence[MachineLoad], shared: Collection[str]) -> list[str]:
     """Warnings about machines that had nothing left. `shared` has the names of hosts whose nodes
     are parts of them: a machine that is a node of its own may use all of its cores."""
     found = []
@@ -94,7 +91,7 @@ def _much(seconds: float | None, whole: float) -> str | None:
     return f"{seconds:.3g} s of {whole:.3g} s ({seconds / whole:.0%})"
 
 
-def _memory(machine: dict[str, Any], where: str) -> list[str]:
+def _memory(machine: MachineLoad, where: str) -> list[str]:
     peak, memory = machine["memory_peak_bytes"], machine["memory_bytes"]
     if peak is not None and memory and peak > MEMORY_FULL * memory:
         return [
@@ -102,7 +99,7 @@ def _memory(machine: dict[str, Any], where: str) -> list[str]:
             "page cache of the job"
         ]
     waited, span = machine["psi_memory_some_s"], machine["span_s"]
-    if waited is not None and waited > MEMORY_WAIT * span:
+    if waited is not None and span and waited > MEMORY_WAIT * span:
         return [
             f"processes of {where} waited for memory for {waited:.3g} s of {span:.3g} s "
             f"({waited / span:.0%}): the limit of a node, or the memory of the machine, is too "

@@ -36,6 +36,7 @@ from gordon.errors import GordonError
 from gordon.human import short
 from gordon.run import quotas
 from gordon.run.control_groups import MOUNTS, ControlGroup, hierarchies
+from gordon.run.report import Limits
 
 TOOLS = ("ip", "losetup", "mkfs.ext4", "mount", "umount")
 #: Start of the names of all that is created, followed by the process that owns it.
@@ -165,7 +166,7 @@ class LocalNodes:
     def __exit__(self, *_: object) -> None:
         self._undo.close()
 
-    def limits(self) -> dict[str, object]:
+    def limits(self) -> Limits:
         """The limits of each node, for `run.json`; None without a limit."""
         own = self.is_isolated
         return {

@@ -10,16 +10,15 @@ of its device. Each configuration is a row of the Parquet file. `docs/design/swe
 file, rows and engines. Errors are `gordon.GordonError`.
 """
 
-from typing import Any
-
 from gordon.sweep.commands import COMMANDS
 from gordon.sweep.config import Sweep, load
+from gordon.sweep.result import SweepResult
 from gordon.sweep.run import run
 
 __all__ = ["COMMANDS", "Sweep", "html", "load", "run"]
 
 
-def html(result: dict[str, Any]) -> str:
+def html(result: SweepResult) -> str:
     """Renders the result of `run` as one HTML file that works offline."""
     from gordon.sweep import page
 

@@ -10,9 +10,8 @@ from typing import Any
 from gordon.report import page
 from gordon.report.run_figures import Spec, axis, layout
 from gordon.sweep.config import Objective
+from gordon.sweep.result import Row, SweepResult
 from gordon.sweep.rows import best, is_number
-
-Row = dict[str, Any]
 
 #: Configurations in the table of an objective.
 BEST = 20
@@ -26,7 +25,7 @@ VALUES = 20
 FRONT = 100
 
 
-def render(result: dict[str, Any]) -> str:
+def render(result: SweepResult) -> str:
     """The report's HTML."""
     rows = [row for row in result["rows"] if row["error"] is None]
     objectives = [Objective(*text.rsplit(":", 1)) for text in result["objectives"]]
@@ -66,7 +65,7 @@ def _sentence(objectives: list[Objective], rows: list[Row]) -> str:
     return f"Best: {'; '.join(found)}." if found else "No configuration has a result."
 
 
-def _effects(result: dict[str, Any]) -> dict[str, Spec]:
+def _effects(result: SweepResult) -> dict[str, Spec]:
     """For each range and objective, its mean and its spread at each value."""
     ways = dict(text.rsplit(":", 1) for text in result["objectives"])
     names = list(result["ranges"])
@@ -128,7 +127,7 @@ def _band(name: str, labels: list[str], levels: list[Row], low: str, high: str) 
     ]
 
 
-def _front(result: dict[str, Any], rows: list[Row], objectives: list[Objective]) -> Spec:
+def _front(result: SweepResult, rows: list[Row], objectives: list[Objective]) -> Spec:
     """Two objectives against each other, with the Pareto front of these two."""
     from gordon.sweep.rows import front
 
@@ -185,7 +184,7 @@ def _warnings(rows: list[Row]) -> list[tuple[str, str]]:
     return found
 
 
-def _settings(result: dict[str, Any]) -> dict[str, Any]:
+def _settings(result: SweepResult) -> dict[str, Any]:
     found: dict[str, Any] = {"command": f"gordon {result['command']}"}
     found |= result["settings"]
     for name, values in result["ranges"].items():

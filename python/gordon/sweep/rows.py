@@ -11,8 +11,7 @@ from gordon import _core
 from gordon.errors import GordonError
 from gordon.scratch import scratch
 from gordon.sweep.config import Objective, Sweep
-
-Row = dict[str, Any]
+from gordon.sweep.result import Effect, Level, Row
 
 #: Parts of a result that are not about one configuration's outcome.
 LEFT_OUT = ("provenance", "config", "input", "version", "seed")
@@ -28,7 +27,7 @@ def flat(report: Mapping[str, Any]) -> Row:
     return row
 
 
-def _flatten(value: dict[str, Any], before: str, row: Row) -> None:
+def _flatten(value: Mapping[str, Any], before: str, row: Row) -> None:
     for key, inner in value.items():
         name = before + key
         if isinstance(inner, list) and all(
@@ -43,7 +42,7 @@ def _flatten(value: dict[str, Any], before: str, row: Row) -> None:
             row[name] = inner
 
 
-def made(sweep: Sweep, number: int, outcome: Row, version: str) -> Row:
+def made(sweep: Sweep, number: int, outcome: Mapping[str, Any], version: str) -> Row:
     """A row: the configuration, its ranges, its results or error, and where they come from. A
     result with the name of another column is called `result.NAME`."""
     parameters = sweep.parameters(number)
@@ -114,10 +113,10 @@ def _unbeaten(points: list[tuple[tuple[float, ...], int]]) -> list[tuple[tuple[f
     return [points[at] for at in _core.pareto_front([point for point, _ in points])]
 
 
-def effects(sweep: Sweep, rows: list[Row]) -> list[dict[str, Any]]:
+def effects(sweep: Sweep, rows: list[Row]) -> list[Effect]:
     """For each range and objective, the distribution of the objective at each value: its main
     effect is the difference of the means."""
-    found = []
+    found: list[Effect] = []
     for name, values in sweep.ranges.items():
         for objective in sweep.objectives:
             numbers: dict[str, list[float]] = {}
@@ -125,7 +124,7 @@ def effects(sweep: Sweep, rows: list[Row]) -> list[dict[str, Any]]:
                 if is_number(row.get(objective.name)):
                     numbers.setdefault(repr(row[name]), []).append(row[objective.name])
             levels = [
-                {"value": value} | _spread(sorted(numbers[repr(value)]))
+                _level(value, sorted(numbers[repr(value)]))
                 for value in values
                 if repr(value) in numbers
             ]
@@ -143,12 +142,13 @@ def effects(sweep: Sweep, rows: list[Row]) -> list[dict[str, Any]]:
     return found
 
 
-def _spread(numbers: list[float]) -> dict[str, Any]:
-    """The distribution of sorted numbers."""
+def _level(value: Any, numbers: list[float]) -> Level:
+    """The distribution of sorted numbers at a value."""
     q1, median, q3 = (
         quantiles(numbers, method="inclusive") if len(numbers) > 1 else [numbers[0]] * 3
     )
     return {
+        "value": value,
         "count": len(numbers),
         "mean": fmean(numbers),
         "min": numbers[0],

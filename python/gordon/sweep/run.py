@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from os import PathLike, fspath
-from typing import Any
+from typing import TypedDict
 
 from gordon import _core
 from gordon.engine import DEFAULT, check, completed
@@ -12,8 +12,15 @@ from gordon.options import Progress
 from gordon.sweep import rows, store
 from gordon.sweep.commands import COMMANDS, Values
 from gordon.sweep.config import Sweep, load
+from gordon.sweep.result import Row, SweepResult
 
-Result = dict[str, Any]
+
+class Outcome(TypedDict, total=False):
+    """The result of a configuration, or the error with which the command refuses it."""
+
+    result: Row
+    error: str
+    hint: str
 
 
 def run(
@@ -25,7 +32,7 @@ def run(
     resume: bool = False,
     progress: Progress | None = None,
     notify: Callable[[str], None] | None = None,
-) -> Result:
+) -> SweepResult:
     """Runs the sweep of a TOML file and writes a row for each configuration to `out`, as Parquet.
 
     Returns the rows, with the objectives, the Pareto front and the effect of each range.
@@ -62,7 +69,7 @@ def _outcomes(
     workers: int | None,
     progress: Progress | None,
     notify: Callable[[str], None] | None,
-) -> dict[int, Result]:
+) -> dict[int, Outcome]:
     """The result or error of each configuration."""
     version = _core.version()
     keys = {
@@ -74,7 +81,9 @@ def _outcomes(
         )
         for number in sweep.chosen
     }
-    outcomes = {n: {"result": kept.found[key]} for n, key in keys.items() if key in kept.found}
+    outcomes: dict[int, Outcome] = {
+        n: {"result": kept.found[key]} for n, key in keys.items() if key in kept.found
+    }
     unused = len(kept.found) - len(set(keys.values()) & set(kept.found))
     if unused and notify is not None:
         notify(
@@ -104,12 +113,12 @@ def _outcomes(
     return outcomes
 
 
-def _named(sweep: Sweep, outcome: Result) -> rows.Row:
+def _named(sweep: Sweep, outcome: Outcome) -> Row:
     """A row with the names of the columns."""
     return rows.made(sweep, sweep.chosen[0], outcome, "")
 
 
-def simulate(item: tuple[str, Values]) -> Result:
+def simulate(item: tuple[str, Values]) -> Outcome:
     """Runs one configuration: its result, or the error with which the command refuses it."""
     name, values = item
     command = COMMANDS[name]
@@ -124,7 +133,7 @@ def simulate(item: tuple[str, Values]) -> Result:
         return {"error": str(what), "hint": str(hint)}
 
 
-def _result(sweep: Sweep, made: list[rows.Row], failed: int, version: str) -> Result:
+def _result(sweep: Sweep, made: list[Row], failed: int, version: str) -> SweepResult:
     front = rows.front(made, sweep.objectives) if len(sweep.objectives) > 1 else []
     if front:
         on = set(front)

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gordon.errors import GordonError
 from gordon.human import counted
@@ -22,6 +21,7 @@ from gordon.options.workloads import NodeShares, Sampling
 from gordon.run import checks, folder
 from gordon.run.folder import RunFolder
 from gordon.run.local import LocalNodes, Sizes
+from gordon.run.report import RunJob, RunReport
 from gordon.workload import java, local_run, spark
 from gordon.workload.driver import environment, last_lines
 from gordon.workload.run import check_interval
@@ -83,7 +83,7 @@ class App:
                 kind="bad-app",
             )
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> RunJob:
         """The job of `run.json`."""
         return {
             "id": self.id,
@@ -116,7 +116,7 @@ def run_app(
     interval_ns: int = Sampling.interval_ns,
     command: Sequence[str] | None = None,
     notify: Callable[[str], None] | None = None,
-) -> dict[str, Any]:
+) -> RunReport:
     """Runs a program on local nodes and returns the contents of `run.json` of the new folder `out`.
 
     `nodes`, `memory`, `network`, `cores` and `interval_ns` are as for `gordon.workload.run`. What

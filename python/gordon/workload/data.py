@@ -12,15 +12,23 @@ import json
 import time
 from collections.abc import Sequence
 from os import fspath
-from typing import Any
+from typing import NotRequired
 
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Path, Progress, several
 from gordon.options.workloads import Corpus
+from gordon.reports.workload import CorpusManifest
+from gordon.run.report import RunInput
 
 KINDS = ("text", "web", "numbers", "records")
 """The kinds of corpora."""
+
+
+class CorpusFolder(RunInput):
+    """The manifest of a corpus, with its folder."""
+
+    output: NotRequired[str]
 
 
 def generate(
@@ -34,7 +42,7 @@ def generate(
     threads: int | None = None,
     root: Path = "/",
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> CorpusFolder:
     """Generates a corpus in the folder `output`, which must not exist, and returns its manifest
     with `output` and `time_s`.
 
@@ -63,5 +71,5 @@ def generate(
         "root": fspath(root),
     }
     began = time.monotonic()
-    made: dict[str, Any] = json.loads(_core.corpus_generate(json.dumps(config), progress))
+    made: CorpusManifest = json.loads(_core.corpus_generate(json.dumps(config), progress))
     return {"output": fspath(output), **made, "time_s": time.monotonic() - began}

@@ -4,17 +4,44 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from gordon.errors import GordonError
 from gordon.run.local import Node
+from gordon.run.replies import Failure
+from gordon.run.report import Engine, JobFigures, Parameters
 from gordon.workload.java import Java
 
 PROGRAM = ("-m", "gordon.workload.driver_program")
 #: Seconds within which a driver ends its session.
 PATIENCE_S = 30.0
+
+
+class Request(TypedDict):
+    """A job to run, and its session of Spark."""
+
+    job: str
+    parameters: Parameters
+    inputs: list[str]
+    output: str
+    master: str
+    settings: dict[str, str]
+    java_home: str
+    java_version: str
+
+
+class Reply(TypedDict, total=False):
+    """A reply of the driver, which has one of the keys."""
+
+    engine: Engine
+    figures: JobFigures
+    #: An error of gordon.
+    error: Failure
+    #: The error with which Spark gave up the job.
+    failure: str
 
 
 class JobFailed(Exception):  # noqa: N818 the job failed, not the program
@@ -25,13 +52,12 @@ class Driver:
     """A context manager with the driver of a job. When it is entered, the session of Spark is ready
     and the input is checked. `engine` describes the session."""
 
-    def __init__(self, node: Node, found: Java, request: dict[str, Any], log: Path) -> None:
-        """`request` has `job`, `parameters`, `inputs`, `output`, `master` and `settings`."""
+    def __init__(self, node: Node, found: Java, request: Request, log: Path) -> None:
         self.node = node
         self._java = found
         self._request = request
         self._log = log
-        self.engine: dict[str, Any] = {}
+        self.engine: Engine
         self._process: subprocess.Popen[bytes]
 
     def __enter__(self) -> "Driver":
@@ -43,9 +69,8 @@ class Driver:
                 stderr=log,
                 env=environment(self.node, self._java),
             )
-        java = {"java_home": str(self._java.home), "java_version": self._java.version}
         try:
-            self.engine = self._ask(self._request | java)["engine"]
+            self.engine = self._ask(self._request)["engine"]
         except BaseException as error:
             self.__exit__(type(error))
             raise
@@ -57,10 +82,9 @@ class Driver:
             self._process.terminate()
         self.close()
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> JobFigures:
         """Runs the job and returns its figures. Raises JobFailed if Spark gives it up."""
-        figures: dict[str, Any] = self._ask({"op": "run"})["figures"]
-        return figures
+        return self._ask({"op": "run"})["figures"]
 
     def close(self) -> None:
         """Ends the session and the program."""
@@ -74,7 +98,7 @@ class Driver:
             self._process.kill()
             self._process.wait()
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: Mapping[str, object]) -> Reply:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(OSError):
@@ -87,7 +111,7 @@ class Driver:
                 "more memory for this machine, or end other programs",
                 kind="no-driver",
             )
-        reply: dict[str, Any] = json.loads(line)
+        reply: Reply = json.loads(line)
         if "error" in reply:
             error = reply["error"]
             raise GordonError(error["message"], error["hint"], kind=error["kind"])

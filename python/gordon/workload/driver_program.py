@@ -10,21 +10,21 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 from gordon.errors import GordonError
 from gordon.workload import jobs, session, spark
+from gordon.workload.driver import Reply, Request
 
 
 def main() -> None:
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
-    def reply(fields: dict[str, Any]) -> None:
+    def reply(fields: Reply) -> None:
         replies.write(json.dumps(fields) + "\n")
         replies.flush()
 
-    request = json.loads(sys.stdin.readline())
+    request: Request = json.loads(sys.stdin.readline())
     job, own = jobs.get(request["job"]), request["settings"]
     try:
         name, home = f"gordon {job.id}", Path(request["java_home"])

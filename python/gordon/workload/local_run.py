@@ -6,16 +6,18 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.human import short
+from gordon.reports.spark import EventLogSummary, ExecutorSummary
+from gordon.reports.trace import Manifest
 from gordon.run import quotas
 from gordon.run.agents import LOCAL
 from gordon.run.capture import Host, NodeCapture, node_sums, trace_totals
 from gordon.run.folder import MISSING, RunFolder
 from gordon.run.local import LocalNodes, Node, Sizes
+from gordon.run.report import CaptureScope
 from gordon.workload.standalone import HEAP_SHARE, WORK
 
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
@@ -85,12 +87,14 @@ def capture(
         os.sync()
 
 
-def _scope(node: Node) -> dict[str, Any]:
+def _scope(node: Node) -> CaptureScope:
     """The capture of a node by an agent."""
-    scope: dict[str, Any] = {"kind": "node", "name": node.name}
     if node.group is None:
-        return scope | {"processes": [process.pid for process in node.processes]}
-    return scope | {
+        processes = [process.pid for process in node.processes]
+        return {"kind": "node", "name": node.name, "processes": processes}
+    return {
+        "kind": "node",
+        "name": node.name,
         "cgroup": node.group.path,
         "netns": node.namespace,
         "devices": [] if node.loop is None else [node.loop],
@@ -133,20 +137,19 @@ def find_event_log(made: RunFolder) -> Path | None:
     return log
 
 
-def read_event_log(made: RunFolder, log: Path | None = None) -> list[dict[str, Any]]:
+def read_event_log(made: RunFolder, log: Path | None = None) -> list[ExecutorSummary]:
     """Writes the tables of stages and tasks, and adds stages and totals to the report. Returns the
     executors. `log` is by default that of `find_event_log`."""
     log = log or find_event_log(made)
     if log is None:
         raise GordonError("Spark wrote no event log", kind="no-event-log")
     start = made.report["start_unix_ns"]
-    found = json.loads(_core.spark_event_log(str(log), str(made.path), start))
+    found: EventLogSummary = json.loads(_core.spark_event_log(str(log), str(made.path), start))
     ended = made.report["duration_s"]
     made.report["stages"] = [stage for stage in found["stages"] if stage["start_s"] < ended]
     made.report["totals"]["engine"] = found["totals"]
     made.report["warnings"] += found["warnings"]
-    executors: list[dict[str, Any]] = found["executors"]
-    return executors
+    return found["executors"]
 
 
 def estimate_network(made: RunFolder, nodes: LocalNodes) -> None:
@@ -159,14 +162,17 @@ def estimate_network(made: RunFolder, nodes: LocalNodes) -> None:
     replaced: set[str] = set()
     for node in nodes.nodes:
         if node.name in present:
-            manifest = json.loads((made.path / node.name / "manifest.json").read_text())
+            text = (made.path / node.name / "manifest.json").read_text()
+            manifest: Manifest = json.loads(text)
             lacking = [each for each in manifest["unavailable"] if each["what"] == "network"]
             replaced |= {f"no network: {each['why']}" for each in lacking}
             # A worker makes a folder for each executor: work/APPLICATION/EXECUTOR.
             places = (node.disk / WORK).glob("*/*")
             executors = [place.name for place in places if place.is_dir()]
             of_node.append((str(made.path / node.name), executors))
-    _core.trace_estimate_network(str(made.path / report["event_log"]), of_node)
+    log = report["event_log"]
+    assert log is not None, "the run has read its event log"
+    _core.trace_estimate_network(str(made.path / log), of_node)
     for name, entry in present.items():
         entry["totals"] = trace_totals(made.path / name)
     report["totals"]["nodes"] = node_sums(report)

@@ -11,7 +11,7 @@ import re
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,9 +26,10 @@ from gordon.run import checks, folder
 from gordon.run.capture import Host, NodeCapture, hosts_of
 from gordon.run.folder import RunFolder
 from gordon.run.local import LocalNodes, Node, Sizes
+from gordon.run.report import Parameters, RunReport
 from gordon.workload import java, jobs, local_run, settings, spark, verify
 from gordon.workload.data import generate
-from gordon.workload.driver import Driver, JobFailed
+from gordon.workload.driver import Driver, JobFailed, Request
 from gordon.workload.session import describe, opened
 from gordon.workload.standalone import Standalone
 
@@ -85,7 +86,7 @@ class Work:
     """A job with what it works on."""
 
     job: jobs.Job
-    parameters: dict[str, Any]
+    parameters: Parameters
     command: list[str]
     interval_ns: int
     notify: Notify = field(default=lambda text: None)
@@ -101,7 +102,7 @@ def run(
     network: str | None = None,
     cores: float | None = None,
     disk_rate: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Parameters | None = None,
     seed: int = JobInput.seed,
     sources: GivenPath | Sequence[GivenPath] = (),
     interval_ns: int = Sampling.interval_ns,
@@ -109,7 +110,7 @@ def run(
     command: Sequence[str] | None = None,
     progress: Progress | None = None,
     notify: Notify | None = None,
-) -> dict[str, Any]:
+) -> RunReport:
     """Runs a job and returns the contents of `run.json` of the new folder `out`.
 
     `job` is an id of `jobs.JOBS`. On local nodes, `size` is that of the input (randomwriter: of the
@@ -216,13 +217,15 @@ def _run_locally(
             if not nodes.is_isolated:
                 # Executors fetch from one another, as they would from hosts of their own.
                 own["spark.shuffle.readHostLocalDisk"] = "false"
-            request = {
+            request: Request = {
                 "job": work.job.id,
                 "parameters": work.parameters,
                 "inputs": inputs,
                 "output": f"file://{output}/result",
                 "master": cluster.master,
                 "settings": own | local_run.event_log_settings(made),
+                "java_home": str(found.home),
+                "java_version": found.version,
             }
             with Driver(nodes.driver, found, request, logs / "driver.log") as driver:
                 made.report["engine"] = driver.engine
@@ -233,7 +236,7 @@ def _run_locally(
                         figures = driver.run()
                     except JobFailed as error:
                         raise _failed(work.job, error, nodes.nodes) from error
-        made.report["job"] |= figures
+        made.report["job"] = {**made.report["job"], **figures}
         local_run.read_event_log(made)
         if not nodes.is_isolated:
             local_run.estimate_network(made, nodes)
@@ -263,7 +266,7 @@ def _run_on(made: RunFolder, work: Work, cluster: Cluster, found: java.Java) -> 
                 figures = work.job.run(session, cluster.inputs, cluster.output, work.parameters)
             except spark.errors() as error:
                 raise _failed(work.job, error, []) from error
-    made.report["job"] |= figures
+    made.report["job"] = {**made.report["job"], **figures}
     executors = local_run.read_event_log(made)
     places = {executor["host"] for executor in executors if executor["id"] != "driver"}
     if 0 < len(places) <= len(hosts):
@@ -292,7 +295,8 @@ def _spread(
         sources=corpus.sources,
         progress=corpus.progress,
     )
-    made.report["data"] = {key: value for key, value in data.items() if key != "output"}
+    del data["output"]
+    made.report["data"] = data
     places = [node.disk / "input" for node in nodes.nodes]
     for place in places:
         place.mkdir()

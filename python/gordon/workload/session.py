@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from gordon.run.report import Engine
 from gordon.workload import settings
 
 
@@ -35,7 +36,7 @@ def opened(name: str, master: str, java_home: Path, own: Mapping[str, str]) -> I
         session.builder._options.clear()
 
 
-def describe(session: Any, java_version: str, own: Mapping[str, str]) -> dict[str, Any]:
+def describe(session: Any, java_version: str, own: Mapping[str, str]) -> Engine:
     """The engine of a run: versions, and the settings as the session has them."""
     return {
         "name": "spark",

@@ -18,6 +18,7 @@ from gordon.options.table import flags
 from gordon.options.workloads import JobInput, JobRuns, NodeDisks, NodeShares
 from gordon.run import folder
 from gordon.run.local import check_space
+from gordon.run.report import RunReport
 from gordon.workload import jobs
 from gordon.workload.run import run, sizes_of
 
@@ -65,7 +66,7 @@ def plan(
     return runs
 
 
-def run_planned(runs: list[Planned], **options: Any) -> Iterator[tuple[Planned, dict[str, Any]]]:
+def run_planned(runs: list[Planned], **options: Any) -> Iterator[tuple[Planned, RunReport]]:
     """Makes the runs sequentially, with what `gordon.workload.run` returns for each.
     `options` are those of `run`. The first error ends them; complete runs are kept. Parameters and
     the space on the disk are checked for all runs before the first."""

@@ -18,6 +18,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
+from gordon.run.report import OutputCheck, Parameters, Verification
 from gordon.workload import jobs, spark, text
 from gordon.workload.jobs import grep_complex, grep_simple, ngram, randomwriter, webindex
 
@@ -42,7 +43,7 @@ class Checks:
     """The checks of an output, in order."""
 
     def __init__(self) -> None:
-        self.made: list[dict[str, Any]] = []
+        self.made: list[OutputCheck] = []
 
     def add(self, name: str, passed: bool, detail: str) -> None:
         self.made.append({"name": name, "passed": bool(passed), "detail": detail})
@@ -53,7 +54,7 @@ class Checks:
         detail = f"{what}: {found}" if passed else f"{what}: {found}, expected {expected}"
         self.add(name, passed, detail)
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Verification:
         return {"passed": all(check["passed"] for check in self.made), "checks": self.made}
 
 
@@ -64,7 +65,7 @@ class Case:
     session: Any
     inputs: list[str]
     output: str
-    parameters: dict[str, Any]
+    parameters: Parameters
     seed: int
     """Seed of the choice of the sample."""
     checks: Checks = field(default_factory=Checks)
@@ -83,9 +84,9 @@ def verify(
     job: str,
     inputs: list[str],
     output: str,
-    parameters: jobs.Parameters | None = None,
+    parameters: Parameters | None = None,
     seed: int = 1,
-) -> dict[str, Any]:
+) -> Verification:
     """Verifies the output of a job that was run with these inputs and parameters.
 
     `seed` chooses the sample. Returns `{"passed", "checks": [{"name", "passed", "detail"}]}`. An

@@ -19,13 +19,14 @@ Overwriting is advised only if it may be chosen.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from gordon import _core
 from gordon.human import binary
-from gordon.sort.tune.point import TRANSFERS, Point
-
-Json = dict[str, Any]
+from gordon.reports.sort import Phase
+from gordon.sort.tune.point import TRANSFERS, Point, Transfer
+from gordon.sort.tune.search import Facts
+from gordon.sort.tune.telemetry import PhaseGrowth
 
 #: A die or a bus is at its limit (assumed: `steer` has 0.9 of loads without beginning and end).
 BUSY = 0.85
@@ -47,7 +48,7 @@ LEAST = 1 << 16
 DEPTH, BUFFERS = 4, 2
 
 #: By phase: the setting of what it reads, and of what it writes.
-SETTINGS = {
+SETTINGS: dict[str, tuple[Transfer | None, Transfer | None]] = {
     "read": ("input_transfer", None),
     "distribute": ("input_transfer", "temp_transfer"),
     "runs": ("input_transfer", "temp_transfer"),
@@ -55,8 +56,27 @@ SETTINGS = {
     "gather": ("temp_transfer", "output_transfer"),
     "merge": ("temp_transfer", "output_transfer"),
 }
-#: Those that write the output.
+#: Figures of a device that only one served in simulated time has.
+TIMED: tuple[
+    Literal["busiest_die", "busiest_bus", "dies_busy", "queue_depth", "late_share"], ...
+] = ("busiest_die", "busiest_bus", "dies_busy", "queue_depth", "late_share")
+#: Phases that write the output.
 LAST = ("write", "gather", "merge")
+
+
+#: New values of settings.
+Change = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The plan of a sort, as far as the table needs it."""
+
+    sizes: dict[Transfer, int]
+    """Bytes of a transfer."""
+    depth: int
+    output_buffers: int
+    threads: int
 
 
 @dataclass(frozen=True)
@@ -66,7 +86,7 @@ class Advice:
     phase: str
     rule: str
     why: str
-    changes: tuple[dict[str, Any], ...] = ()
+    changes: tuple[Change, ...] = ()
     """Settings to try, in this order."""
 
 
@@ -82,27 +102,38 @@ class Machine:
     may_overwrite: bool = False
 
 
-def advise(facts: Json, point: Point, machine: Machine) -> list[Advice]:
+def advise(facts: Facts, point: Point, machine: Machine) -> list[Advice]:
     """The advice for each phase, longest first. `facts` are those of a trial."""
     trimmed = facts["device"]["whole"]["host_bytes_trimmed"] > 0
-    devices = {row["name"]: row | {"trimmed": trimmed} for row in facts["device"]["phases"]}
-    sizes = {key: _core.parse_bytes(facts["plan"][key]) for key in TRANSFERS}
-    plan = facts["plan"] | sizes
+    devices = {row["name"]: row for row in facts["device"]["phases"]}
+    plan = facts["plan"]
+    buffers = Buffers(
+        {key: _core.parse_bytes(plan[key]) for key in TRANSFERS},
+        plan["depth"],
+        plan["output_buffers"],
+        plan["threads"],
+    )
     total = sum(phase["seconds"] for phase in facts["phases"])
     phases = [phase for phase in facts["phases"] if phase["name"] in SETTINGS]
     phases.sort(key=lambda phase: phase["seconds"], reverse=True)
     return [
-        _phase(phase, devices[phase["name"]] | {"trimmed": trimmed}, total, plan, point, machine)
+        _phase(phase, devices[phase["name"]], trimmed, total, buffers, point, machine)
         for phase in phases
     ]
 
 
 def _phase(
-    phase: Json, device: Json, total: float, plan: Json, point: Point, machine: Machine
+    phase: Phase,
+    device: PhaseGrowth,
+    trimmed: bool,
+    total: float,
+    plan: Buffers,
+    point: Point,
+    machine: Machine,
 ) -> Advice:
     name, seconds = phase["name"], phase["seconds"]
 
-    def say(rule: str, why: str, *changes: dict[str, Any]) -> Advice:
+    def say(rule: str, why: str, *changes: Change) -> Advice:
         return Advice(name, rule, why, changes)
 
     if seconds < SHORT * total:
@@ -110,13 +141,17 @@ def _phase(
     work = phase["cpu_s"] / seconds / machine.processors
     if work >= AT_WORK:
         return say("processors", f"processors busy {work:.0%}: they limit, not the device")
-    busy = max(device["busiest_die"], device["busiest_bus"])
-    limits = f"dies busy {device['dies_busy']:.0%}, busiest bus {device['busiest_bus']:.0%}"
-    queue = f"{device['queue_depth']:.1f} requests outstanding for {machine.lanes} die groups"
+    # The export is served in simulated time: `answering` refuses others.
+    die, bus, dies, depth, late_share = (device[key] for key in TIMED)
+    assert None not in (die, bus, dies, depth, late_share)
+    busy = max(die or 0.0, bus or 0.0)
+    depth = depth or 0.0
+    limits = f"dies busy {dies:.0%}, busiest bus {bus:.0%}"
+    queue = f"{depth:.1f} requests outstanding for {machine.lanes} die groups"
     reads, writes = SETTINGS[name]
     allowed = machine.may_overwrite and name in LAST and not point.overwrite
-    over: tuple[dict[str, Any], ...] = ({"overwrite": True},) if allowed else ()
-    through: tuple[dict[str, Any], ...] = () if point.buffered else ({"buffered": True},)
+    over: tuple[Change, ...] = ({"overwrite": True},) if allowed else ()
+    through: tuple[Change, ...] = () if point.buffered else ({"buffered": True},)
     if busy >= BUSY and device["copied_share"] >= COPIES:
         copies = f"{limits}; {device['copied_share']:.0%} of the pages programmed are copies"
         if point.overwrite and name in LAST:
@@ -124,49 +159,53 @@ def _phase(
                 "overwrites", f"{copies}: delete and trim the old output", {"overwrite": False}
             )
         changes = (*(_groups(writes, plan, machine) if writes else ()), *through)
-        if not device["trimmed"]:
+        if not trimmed:
             copies += "; the device received no trim: use `mount -o discard` or fstrim"
             changes = (*over, *changes)
         return say("collects", copies, *changes)
     if busy >= BUSY:
         why = f"{limits}, {queue}: larger transfers cannot help"
         return say("saturated", why, *through)
-    if device["queue_depth"] < DEEP * machine.lanes:
+    if depth < DEEP * machine.lanes:
         few = _few(reads, writes, plan)
         if few:
-            halves = tuple({key: size // 2} for key, size in few.items() if size // 2 >= LEAST)
+            halves: list[Change] = [
+                {key: size // 2} for key, size in few.items() if size // 2 >= LEAST
+            ]
             if halves:
                 return say("shallow", f"{limits}, {queue}; memory holds few transfers", *halves)
         larger = _larger((reads, writes), plan, machine)
         return say("starved", f"{limits}, {queue}: too few", *larger, *over, *through)
-    late = f"{device['late_share']:.0%} of the response time is outside of the device"
+    late = f"{late_share:.0%} of the response time is outside of the device"
     larger = _larger((reads, writes), plan, machine)
     return say("elsewhere", f"{limits}, yet {queue}; {late}: try larger transfers", *larger)
 
 
-def _larger(settings: Any, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...]:
+def _larger(
+    settings: tuple[Transfer | None, Transfer | None], plan: Buffers, machine: Machine
+) -> tuple[Change, ...]:
     """Transfers that are `STEP` times as large, up to the maximum, in whole pages."""
-    found = []
+    found: list[Change] = []
     most = machine.most_transfer // PAGE * PAGE
     for key in settings:
-        if key is not None and (size := min(plan[key] * STEP, most)) > plan[key]:
+        if key is not None and (size := min(plan.sizes[key] * STEP, most)) > plan.sizes[key]:
             found.append({key: size})
     return tuple(found)
 
 
-def _few(reads: str | None, writes: str | None, plan: Json) -> dict[str, int]:
+def _few(reads: Transfer | None, writes: Transfer | None, plan: Buffers) -> dict[Transfer, int]:
     """Transfer sizes for which memory holds too few buffers."""
-    found = {}
-    if reads == "input_transfer" and plan["depth"] < DEPTH:
-        found[reads] = plan[reads]
-    if writes == "output_transfer" and plan["output_buffers"] < 2 * plan["threads"] + BUFFERS:
-        found[writes] = plan[writes]
+    found: dict[Transfer, int] = {}
+    if reads == "input_transfer" and plan.depth < DEPTH:
+        found[reads] = plan.sizes[reads]
+    if writes == "output_transfer" and plan.output_buffers < 2 * plan.threads + BUFFERS:
+        found[writes] = plan.sizes[writes]
     return found
 
 
-def _groups(key: str, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...]:
+def _groups(key: Transfer, plan: Buffers, machine: Machine) -> tuple[Change, ...]:
     """The next multiple of what is erased together, of the largest that may be."""
-    size = plan[key]
+    size = plan.sizes[key]
     for group in machine.erase_groups:
         whole = -(-size // group) * group
         if whole <= machine.most_transfer:

@@ -8,20 +8,39 @@ found as well.
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 from gordon import block
 from gordon.errors import GordonError
 from gordon.sort.tune import telemetry
 from gordon.sort.tune.advice import LAST, Advice, Machine, advise
 from gordon.sort.tune.point import Point
-from gordon.sort.tune.search import Measure, Search, Space
-from gordon.sort.tune.telemetry import Watch
+from gordon.sort.tune.search import Facts, Measure, Search, Space
+from gordon.sort.tune.telemetry import Export, Telemetry, Watch
 from gordon.sort.tune.trial import Trials
 
-Json = dict[str, Any]
 #: Of the output, at least: less, and it is elsewhere (assumed: requests at the ends of a trial).
 SEEN = 0.9
+
+
+class TriedPoint(TypedDict):
+    """A trial of settings that were advised."""
+
+    what: str
+    trial: int
+    cost: float | None
+
+
+class Step(TypedDict):
+    """The advice for a phase of a point, and what came of it."""
+
+    at: str
+    phase: str
+    rule: str
+    why: str
+    tried: list[TriedPoint]
+    #: The settings that were kept, if any.
+    kept: str | None
 
 
 class Steered(Search):
@@ -29,7 +48,7 @@ class Steered(Search):
 
     def __init__(self, trials: Trials, space: Space, *, export: str, **given: Any) -> None:
         self.export = answering(export)
-        self.steps: list[Json] = []
+        self.steps: list[Step] = []
         super().__init__(watched(trials, lambda: telemetry.watch(export)), space, **given)
         self._machine = Machine(
             processors=len(os.sched_getaffinity(0)),
@@ -48,7 +67,7 @@ class Steered(Search):
         """Tries what is advised for the phases of the best point; returns whether one is better."""
         base = self.best
         for advice in advise(self.facts_of(base), base, self._machine):
-            step: Json = {
+            step: Step = {
                 "at": base.label(),
                 "phase": advice.phase,
                 "rule": advice.rule,
@@ -65,7 +84,7 @@ class Steered(Search):
                     return True
         return False
 
-    def _follow(self, point: Point, advice: Advice, step: Json) -> bool:
+    def _follow(self, point: Point, advice: Advice, step: Step) -> bool:
         """Tries a point unless it was tried before; returns whether it is the best now."""
         if point == self.best:
             return False
@@ -76,12 +95,12 @@ class Steered(Search):
         step["kept"] = point.label() if self.best == point else None
         return self.best == point
 
-    def facts_of(self, point: Point) -> Json:
+    def facts_of(self, point: Point) -> Facts:
         """The facts of the last trial of a point."""
         return next(t.facts for t in reversed(self.trials) if t.point == point and t.facts)
 
 
-def answering(export: str) -> Json:
+def answering(export: str) -> Export:
     """The properties of an export. Raises GordonError if it is served at full speed."""
     about = telemetry.about(block.stat(export))
     if not about["timed"]:
@@ -96,18 +115,19 @@ def answering(export: str) -> Json:
 def watched(trials: Trials, watch: Callable[[], Watch]) -> Measure:
     """Its `measure`, with the telemetry of the export as `device` of its facts."""
 
-    def run(point: Point, role: str) -> tuple[float, Json]:
-        seen, found = watch(), list[tuple[float, Json]]()
+    def run(point: Point, role: str) -> tuple[float, Facts]:
+        seen, found = watch(), list[tuple[float, Facts]]()
         seen.run(lambda: found.append(trials.measure(point, role)))
         ((cost, facts),) = found
         device = telemetry.by_phase(seen.samples, trials.began, facts["phases"])
         _is_there(device, facts)
-        return cost, {**facts, "device": device}
+        facts["device"] = device
+        return cost, facts
 
     return run
 
 
-def _is_there(device: Json, facts: Json) -> None:
+def _is_there(device: Telemetry, facts: Facts) -> None:
     """The sort's files are on the export: its output at least, for that is durable."""
     wrote = sum(phase["bytes_written"] for phase in facts["phases"] if phase["name"] in LAST)
     seen = device["whole"]["host_bytes_written"]

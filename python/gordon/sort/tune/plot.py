@@ -6,22 +6,25 @@ several folders.
 
 from collections.abc import Callable
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Literal
 
 from gordon import picture
 from gordon.human import binary
 from gordon.sort.tune.point import TRANSFERS
+from gordon.sort.tune.search import TrialReport
+from gordon.sort.tune.tune import TuneReport
 from gordon.sort.tune.tune import known as kind
 
-Json = dict[str, Any]
+Size = Literal["output_transfer", "temp_transfer", "input_transfer", "stripe"]
+Quantity = Literal["time_s", "energy_j", "power_w"]
 
 
-def draw(report: Json, path: str) -> None:
+def draw(report: TuneReport, path: str) -> None:
     """Draws a panel for each group of settings."""
     picture.check(path)
 
     trials = [t for t in report["trials"] if t["cost"] is not None and t["role"] != "warm-up"]
-    rows = ["time_s"]
+    rows: list[Quantity] = ["time_s"]
     if any(t["energy_j"] is not None for t in trials):
         rows += ["energy_j", "power_w"]
     figure = picture.figure(figsize=(18, 3.6 * len(rows)), layout="constrained")
@@ -81,14 +84,15 @@ def _axis(panel: Any, what: str) -> None:
 
 
 def _transfers(
-    panel: Any, trials: list[Json], key: str, settings: tuple[str, ...], what: str
+    panel: Any, trials: list[TrialReport], key: Quantity, settings: tuple[Size, ...], what: str
 ) -> None:
     """Figures 7 to 9: sizes differ, and of the rest only what the search had chosen by then."""
     for name in settings:
         groups: dict[int, list[float]] = {}
         for trial in trials:
-            if trial["role"] == name:
-                groups.setdefault(trial["settings"][name], []).append(trial[key])
+            size, value = trial["settings"][name], trial[key]
+            if trial["role"] == name and size is not None and value is not None:
+                groups.setdefault(size, []).append(value)
         if groups:
             _sizes(panel, groups, name.removesuffix("_transfer"))
     if not any(trial["role"] in settings for trial in trials):
@@ -97,15 +101,16 @@ def _transfers(
     _axis(panel, what)
 
 
-def _methods(panel: Any, trials: list[Json], key: str) -> None:
+def _methods(panel: Any, trials: list[TrialReport], key: Quantity) -> None:
     """Figure 6: by the method that was carried out, all else as by default."""
     groups: dict[str, list[float]] = {}
     for trial in trials:
         changed = {
             k for k, v in trial["settings"].items() if v not in (None, False, 0, "auto", "radix")
         }
-        if changed <= {"method"}:
-            groups.setdefault(trial["plan"]["method"], []).append(trial[key])
+        value = trial[key]
+        if changed <= {"method"} and value is not None:
+            groups.setdefault(trial["plan"]["method"], []).append(value)
     names = sorted(groups)
     errors = [stdev(groups[n]) if len(groups[n]) > 1 else 0.0 for n in names]
     panel.bar(names, [fmean(groups[n]) for n in names], yerr=errors, capsize=3, color="C0")
@@ -120,7 +125,12 @@ def _folders(value: Any) -> str:
 
 
 def _curves(
-    panel: Any, trials: list[Json], key: str, by: str, size: str, name: Callable[[Any], str]
+    panel: Any,
+    trials: list[TrialReport],
+    key: Quantity,
+    by: Literal["overwrite", "folders"],
+    size: Size,
+    name: Callable[[Any], str],
 ) -> None:
     """Figures 8 and 10: a curve for each value, over sizes; the rest as in the best."""
     figures = [trial for trial in trials if trial["role"] == f"figure-{by}"]
@@ -128,13 +138,14 @@ def _curves(
         panel.text(0.5, 0.5, "not tried", ha="center", transform=panel.transAxes, color="0.5")
         return
     free = (by, size)
-    rest = {k: v for k, v in figures[0]["settings"].items() if k not in free}
-    curves: dict[Any, dict[int, list[float]]] = {}
+    rest = {(k, v) for k, v in figures[0]["settings"].items() if k not in free}
+    curves: dict[int | None, dict[int, list[float]]] = {}
     for trial in trials:
-        settings = trial["settings"]
-        if settings[size] and all(settings[k] == v for k, v in rest.items()):
+        settings, cost = trial["settings"], trial[key]
+        transfer = settings[size]
+        if transfer and cost is not None and rest <= settings.items():
             own = curves.setdefault(settings[by], {})
-            own.setdefault(settings[size], []).append(trial[key])
+            own.setdefault(transfer, []).append(cost)
     for value in sorted(curves, key=str):
         _sizes(panel, curves[value], name(value))
     _axis(panel, f"{size.removesuffix('_transfer')} transfer size")

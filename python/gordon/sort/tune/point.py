@@ -1,12 +1,37 @@
 """A point of the search: settings of a sort that do not change its result."""
 
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypedDict
 
 from gordon.human import binary
 
-#: What `Point` calls transfers, in the order in which they are searched.
-TRANSFERS = ("output_transfer", "temp_transfer", "input_transfer")
+#: Fields of `Point` that are sizes of transfers, in the order in which they are searched.
+Transfer = Literal["output_transfer", "temp_transfer", "input_transfer"]
+TRANSFERS: tuple[Transfer, ...] = ("output_transfer", "temp_transfer", "input_transfer")
+
+
+class Settings(TypedDict):
+    """The settings of a point."""
+
+    method: str
+    in_core: str
+    input_transfer: int | None
+    output_transfer: int | None
+    temp_transfer: int | None
+    threads: int
+    buffered: bool
+    io: str
+    overwrite: bool
+    folders: int | None
+    stripe: int | None
+
+
+class Chosen(TypedDict):
+    """The settings that were chosen."""
+
+    settings: Settings
+    #: The settings that differ from the defaults, as text.
+    what: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +71,25 @@ class Point:
             found["temp"] = temp[: self.folders]
         return found
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Settings:
         """The point as JSON."""
-        return asdict(self)
+        return {
+            "method": self.method,
+            "in_core": self.in_core,
+            "input_transfer": self.input_transfer,
+            "output_transfer": self.output_transfer,
+            "temp_transfer": self.temp_transfer,
+            "threads": self.threads,
+            "buffered": self.buffered,
+            "io": self.io,
+            "overwrite": self.overwrite,
+            "folders": self.folders,
+            "stripe": self.stripe,
+        }
+
+    def chosen(self) -> Chosen:
+        """The point as the result of a search."""
+        return {"settings": self.about(), "what": self.label()}
 
     def label(self) -> str:
         """The settings that differ from the defaults, as text."""

@@ -21,10 +21,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from gordon.errors import GordonError
-from gordon.sort.tune.point import TRANSFERS, Point
+from gordon.reports.sort import Phase, Plan
+from gordon.sort.tune.point import TRANSFERS, Point, Settings
+from gordon.sort.tune.telemetry import Telemetry
 
 #: Trials of the defaults, which give the first estimate of the noise.
 BASE = 3
@@ -51,6 +53,61 @@ STRIPE = 1 << 14
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201)
 
 
+class Facts(TypedDict):
+    """The facts of a sort."""
+
+    time_s: float
+    cpu_s: float
+    #: None without a meter.
+    energy_j: float | None
+    power_w: float | None
+    peak_resident_bytes: int | None
+    plan: Plan
+    phases: list[Phase]
+    direct: bool
+    io: str
+    passes: int
+    temp_bytes: int
+    #: The telemetry of a served device.
+    device: NotRequired[Telemetry]
+
+
+class TrialReport(TypedDict):
+    """A trial; one that failed has no facts."""
+
+    trial: int
+    role: str
+    settings: Settings
+    what: str
+    cost: float | None
+    error: str | None
+    time_s: NotRequired[float]
+    cpu_s: NotRequired[float]
+    energy_j: NotRequired[float | None]
+    power_w: NotRequired[float | None]
+    peak_resident_bytes: NotRequired[int | None]
+    plan: NotRequired[Plan]
+    phases: NotRequired[list[Phase]]
+    direct: NotRequired[bool]
+    io: NotRequired[str]
+    passes: NotRequired[int]
+    temp_bytes: NotRequired[int]
+    device: NotRequired[Telemetry]
+
+
+class Gain(TypedDict):
+    """The gain of the best point over the defaults, as a share of their cost; None if unknown."""
+
+    compared: str
+    pairs: int
+    default: float
+    best: float | None
+    gain: float | None
+    deviation: float | None
+    half_width: float | None
+    beyond_noise: bool
+
+
 @dataclass
 class Trial:
     """One measured sort."""
@@ -60,23 +117,23 @@ class Trial:
     point: Point
     cost: float | None = None
     """The quantity to minimise, in seconds or joules; None for a failed trial."""
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Facts | None = None
     error: str | None = None
 
-    def about(self) -> dict[str, Any]:
-        return {
+    def about(self) -> TrialReport:
+        known: TrialReport = {
             "trial": self.number,
             "role": self.role,
             "settings": self.point.about(),
             "what": self.point.label(),
             "cost": self.cost,
-            **self.facts,
             "error": self.error,
         }
+        return known if self.facts is None else {**known, **self.facts}
 
 
-#: What a sort at a point costs, and what else there is to say; a role goes with it.
-Measure = Callable[[Point, str], tuple[float, dict[str, Any]]]
+#: The cost of a sort at a point, for a role, and its facts.
+Measure = Callable[[Point, str], tuple[float, Facts]]
 
 
 class Spent(Exception):  # noqa: N818 - it is the usual end of a search
@@ -358,11 +415,12 @@ class Search:
     def _precise(self) -> bool:
         """Whether the gain is known to `PRECISION`."""
         found = self._paired()
-        return found is not None and found["half_width"] <= PRECISION
+        width = None if found is None else found["half_width"]
+        return width is not None and width <= PRECISION
 
     # What it comes to.
 
-    def gain(self) -> dict[str, Any]:
+    def gain(self) -> Gain:
         """The gain of the best point over the defaults as a share of their cost. Without a
         comparison in turn `gain` is None: the trials of a search chose the point, so that its luck
         in them would count as a gain."""
@@ -382,7 +440,7 @@ class Search:
             "beyond_noise": False,
         }
 
-    def _paired(self) -> dict[str, Any] | None:
+    def _paired(self) -> Gain | None:
         """The gain from the comparisons in turn, if there are enough of them."""
         paired = [
             [t.cost for t in self.trials if t.role == "compare" and t.point == point]

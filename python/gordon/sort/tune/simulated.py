@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypedDict
 
 from gordon import _core, flash
 from gordon.errors import GordonError
@@ -70,6 +70,24 @@ class Layout:
         return 2 * self.size
 
 
+class Figures(TypedDict):
+    """The figures of a run that the search uses."""
+
+    seconds: float
+    bandwidth_mb_s: float
+    write_amplification: float | None
+    gc_pages: int
+    gc_bytes: int
+    erases: int
+    queue_depth: float
+    dies_busy: float
+    dies_reading: float
+    dies_writing: float
+    buses_busy: float
+    busiest_bus: float
+    collecting: float
+
+
 class Simulated:
     """A device on which loads run repeatedly, each from the same state."""
 
@@ -119,7 +137,7 @@ class Simulated:
 
     def run(
         self, load: Iterable[Request], *, start: str | None = None, keep: str | None = None
-    ) -> dict[str, Any]:
+    ) -> Figures:
         """Runs a load on a new device, or from a state that was saved under a name."""
         folder = Path(self._folder.name)
         trace = folder / "load.fio"
@@ -135,19 +153,19 @@ class Simulated:
         return figures_of(flash.replay(trace, self.device, format="fio", **options).report)
 
 
-def figures_of(report: FlashRun) -> dict[str, Any]:
+def figures_of(report: FlashRun) -> Figures:
     """The figures of a run that the search uses."""
     # What takes no time, as a trim alone, keeps nothing busy.
     busy = report["utilisation"]
     pages = report["pages"]
     return {
         "seconds": report["simulated_s"],
-        "bandwidth_mb_s": report["bandwidth_mb_s"],
+        "bandwidth_mb_s": report["bandwidth_mb_s"] or 0.0,
         "write_amplification": report["write_amplification"],
         "gc_pages": pages["gc_program"],
         "gc_bytes": pages["gc_program"] * report["page_bytes"],
         "erases": report["erases"],
-        "queue_depth": report["outstanding"]["mean"],
+        "queue_depth": report["outstanding"]["mean"] or 0.0,
         "dies_busy": min(busy["die"] or 0.0, 1.0),
         "dies_reading": busy["die_read"] or 0.0,
         "dies_writing": busy["die_write"] or 0.0,

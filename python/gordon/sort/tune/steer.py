@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from os import fspath
-from typing import Any
+from typing import TypedDict
 
 from gordon import __version__, flash
 from gordon.files import write_all
@@ -19,9 +19,10 @@ from gordon.human import binary, figures, short
 from gordon.options import several
 from gordon.options.sorting import FlashTuning, Tuning
 from gordon.presets import Device
-from gordon.sort.tune.point import TRANSFERS, Point, toml
+from gordon.sort.tune.point import TRANSFERS, Chosen, Point, toml
 from gordon.sort.tune.simulated import (
     ALIGN,
+    Figures,
     Layout,
     Request,
     Simulated,
@@ -30,16 +31,68 @@ from gordon.sort.tune.simulated import (
     shuffled,
 )
 
-Json = dict[str, Any]
-
 #: Dies or buses are busy (assumed: beyond it a queue only grows).
 SATURATED = 0.9
 #: A smaller gain in bandwidth does not count (assumed).
 MORE = 0.02
 LEAST, MOST = 1 << 16, 1 << 24
-#: What the core takes with 256 MiB of memory or more (crates/sort/src/plan.rs).
+#: Sizes that the core takes with 256 MiB of memory or more (crates/sort/src/plan.rs).
 USUAL = Point(input_transfer=8 << 20, output_transfer=8 << 20, temp_transfer=2 << 20)
 RECORD = 100
+
+
+class TriedSize(Figures):
+    """A run of a load with a transfer size."""
+
+    transfer: int
+
+
+class LoadReport(TypedDict):
+    """The transfer size of a load that runs alone."""
+
+    load: str
+    setting: str
+    found: int
+    why: str
+    tried: list[TriedSize]
+
+
+class Passes(TypedDict):
+    """Both passes of a sort with some transfer sizes."""
+
+    what: str
+    distribute: Figures
+    gather: Figures
+    seconds: float
+
+
+class PassSets(TypedDict):
+    """Both passes with the default sizes, with those of each load alone, and with the chosen."""
+
+    usual: Passes
+    alone: Passes
+    chosen: Passes
+
+
+class SteerReport(TypedDict):
+    """The report of the sizes that a simulated device asks for."""
+
+    version: str
+    kind: str
+    date: str
+    device: str
+    set: list[str]
+    capacity_bytes: int
+    precondition: float
+    queue_depth: int
+    bytes: int
+    seed: int
+    loads: list[LoadReport]
+    chosen: Chosen
+    passes: PassSets
+    together: list[Passes]
+    gain: float
+    toml: str
 
 
 def _loads(at: Layout, seed: int) -> dict[str, tuple[str, Callable[[int], list[Request]]]]:
@@ -61,7 +114,7 @@ def steer(
     records: int = 10_000_000,
     most: int = MOST,
     seed: int = Tuning.seed,
-) -> Json:
+) -> SteerReport:
     """Derives transfer sizes from a simulated flash device, as a starting point for `tune`.
 
     The settings are written to `output`, if given. `most` is the largest transfer in bytes. Every
@@ -75,18 +128,19 @@ def steer(
         simulated.room(size, 3)
         before = [*sequential("write", at.input, size, ALIGN)]
         simulated.run([*before, *sequential("write", at.temp, size, ALIGN)], keep="base")
-        loads, chosen = [], dict[str, int]()
+        loads, chosen = list[LoadReport](), dict[str, int]()
         for name, (setting, load) in _loads(at, seed).items():
-            tried = _climb(simulated, load, most)
-            found = tried[-1]["found"]
-            loads.append({"load": name, "setting": setting, **tried[-1], "tried": tried[:-1]})
+            tried, found, reason = _climb(simulated, load, most)
+            loads.append(
+                {"load": name, "setting": setting, "found": found, "why": reason, "tried": tried}
+            )
             chosen[setting] = max(chosen.get(setting, 0), found)
         together = _together(simulated, at, seed, Point().to(**chosen), most)
         usual = _passes(simulated, at, seed, USUAL)
         point, best = min([*together, (USUAL, usual)], key=lambda one: one[1]["seconds"])
-        passes = {"usual": usual, "alone": together[0][1], "chosen": best}
+        passes: PassSets = {"usual": usual, "alone": together[0][1], "chosen": best}
         depth, capacity = simulated.options["queue_depth"], simulated.capacity
-    report: Json = {
+    report: SteerReport = {
         "version": __version__,
         "kind": "modelled: every value comes from the simulated device",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -98,10 +152,11 @@ def steer(
         "bytes": size,
         "seed": seed,
         "loads": loads,
-        "chosen": {"settings": point.about(), "what": point.label()},
+        "chosen": point.chosen(),
         "passes": passes,
         "together": [row for _, row in together],
         "gain": 1 - passes["chosen"]["seconds"] / passes["usual"]["seconds"],
+        "toml": "",
     }
     report["toml"] = toml(point, (), None, _head(report))
     if output is not None:
@@ -109,28 +164,30 @@ def steer(
     return report
 
 
-def _climb(simulated: Simulated, load: Callable[[int], list[Request]], most: int) -> list[Json]:
-    """The loads that were tried, and at the end the findings with their reasons."""
-    tried: list[Json] = []
+def _climb(
+    simulated: Simulated, load: Callable[[int], list[Request]], most: int
+) -> tuple[list[TriedSize], int, str]:
+    """The transfer sizes that were tried, the one that was found, and the reason."""
+    tried: list[TriedSize] = []
     size = LEAST
     while True:
-        now = {"transfer": size, **simulated.run(load(size), start="base")}
+        now: TriedSize = {"transfer": size, **simulated.run(load(size), start="base")}
         if tried and now["bandwidth_mb_s"] < tried[-1]["bandwidth_mb_s"] * (1 + MORE):
             more = f"{binary(size)} changes the bandwidth by {_change(tried[-1], now)}"
-            return [*tried, now, {"found": tried[-1]["transfer"], "why": f"{more}; {why(now)}"}]
+            return [*tried, now], tried[-1]["transfer"], f"{more}; {why(now)}"
         tried.append(now)
         if max(now["dies_busy"], now["busiest_bus"]) >= SATURATED:
-            return [*tried, {"found": size, "why": f"saturated: {why(now)}"}]
+            return tried, size, f"saturated: {why(now)}"
         if size * 2 > most:
-            return [*tried, {"found": size, "why": f"the largest size allowed; {why(now)}"}]
+            return tried, size, f"the largest size allowed; {why(now)}"
         size *= 2
 
 
-def _change(before: Json, now: Json) -> str:
+def _change(before: TriedSize, now: TriedSize) -> str:
     return f"{now['bandwidth_mb_s'] / before['bandwidth_mb_s'] - 1:+.1%}"
 
 
-def why(row: Json) -> str:
+def why(row: TriedSize) -> str:
     """The limit of the device in a run."""
     text = (
         f"dies busy {row['dies_busy']:.0%} (reading {row['dies_reading']:.0%}), "
@@ -146,7 +203,7 @@ def why(row: Json) -> str:
 
 def _together(
     simulated: Simulated, at: Layout, seed: int, point: Point, most: int
-) -> list[tuple[Point, Json]]:
+) -> list[tuple[Point, Passes]]:
     """From the sizes that each load alone led to, up while the passes gain."""
     best = _passes(simulated, at, seed, point)
     tried = [(point, best)]
@@ -161,7 +218,7 @@ def _together(
     return tried
 
 
-def _passes(simulated: Simulated, at: Layout, seed: int, point: Point) -> Json:
+def _passes(simulated: Simulated, at: Layout, seed: int, point: Point) -> Passes:
     """Both passes, each with its reads and writes side by side."""
     read, write, temp = point.input_transfer, point.output_transfer, point.temp_transfer
     assert read is not None
@@ -190,7 +247,7 @@ def _passes(simulated: Simulated, at: Layout, seed: int, point: Point) -> Json:
     }
 
 
-def _head(report: Json) -> list[str]:
+def _head(report: SteerReport) -> list[str]:
     usual, chosen = report["passes"]["usual"], report["passes"]["chosen"]
     part = f"{report['precondition']:.0%} in use"
     return [

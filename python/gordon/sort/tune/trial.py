@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from gordon import sort
-from gordon.energy.meter import Meter
+from gordon.energy.meter import Meter, MeterAbout
 from gordon.energy.series import Span
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.errors import GordonError
 from gordon.sort.run import TimedSort
 from gordon.sort.tune.point import Point
+from gordon.sort.tune.search import Facts
 
 #: Runs work and returns the joules that were drawn meanwhile.
 Drawn = Callable[[Callable[[], Any]], float | None]
@@ -24,8 +25,8 @@ class Metered:
 
     def __init__(self, meter: Callable[[], Meter], interval_s: float) -> None:
         self.meter, self.interval_s = meter, interval_s
-        #: What is known of the meter, when it was read.
-        self.about: dict[str, object] | None = None
+        #: The properties of the meter; None before it was read.
+        self.about: MeterAbout | None = None
 
     def __call__(self, work: Callable[[], Any]) -> float | None:
         def timed() -> Usage:
@@ -96,7 +97,7 @@ class Trials:
         """Start of the last sort, by `time.monotonic`."""
         self._own_peak = False
 
-    def measure(self, point: Point, role: str) -> tuple[float, dict[str, Any]]:
+    def measure(self, point: Point, role: str) -> tuple[float, Facts]:
         """Measures a point: its cost by the objective, and the facts of the sort."""
         if point.overwrite and not self.output.exists():
             # The sort overwrites the output of one of its kind.

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from os import fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from gordon import __version__, _core, sort
+from gordon.energy.meter import MeterAbout
 from gordon.errors import GordonError
 from gordon.files import write_all
 from gordon.human import duration, short
@@ -17,9 +18,10 @@ from gordon.options.sorting import Tuning
 from gordon.scratch import scratch
 from gordon.sort.presets import names, transfer_sizes
 from gordon.sort.tune import mounted
-from gordon.sort.tune.live import Steered, answering
-from gordon.sort.tune.point import Point, toml
-from gordon.sort.tune.search import BASE, Search, Space, Trial
+from gordon.sort.tune.live import Steered, Step, answering
+from gordon.sort.tune.point import Chosen, Point, Settings, toml
+from gordon.sort.tune.search import BASE, Gain, Search, Space, Trial, TrialReport
+from gordon.sort.tune.telemetry import Export
 from gordon.sort.tune.trial import Metered, Trials
 
 RECORD = 100
@@ -35,6 +37,48 @@ LEAST_MEMORY = 1 << 20
 PART = 4
 
 Notify = Callable[[Trial, Search], None]
+
+
+class FolderDevice(TypedDict):
+    """The block device under a folder; None for what is unknown."""
+
+    folder: str
+    name: str | None
+    model: str | None
+    rotational: bool | None
+
+
+class TuneReport(TypedDict):
+    """The report of a search."""
+
+    version: str
+    kind: str
+    meter: MeterAbout | None
+    date: str
+    device: list[FolderDevice]
+    budget_s: float
+    spent_s: float
+    bytes: int
+    input: str | None
+    memory: str
+    temp: list[str]
+    objective: str
+    seed: int
+    #: Name of the signal that ended the search, if one did.
+    interrupted: str | None
+    finished: bool
+    stopped: str
+    warnings: list[str]
+    noise: float
+    gain: Gain
+    best: Settings
+    chosen: Chosen
+    trials: list[TrialReport]
+    export: NotRequired[Export]
+    steps: NotRequired[list[Step]]
+    toml: NotRequired[str]
+    #: Whether the output with the settings was validated.
+    checked: NotRequired[bool]
 
 
 def tune(
@@ -53,7 +97,7 @@ def tune(
     seed: int = Tuning.seed,
     notify: Notify | None = None,
     export: str | None = None,
-) -> dict[str, Any]:
+) -> TuneReport:
     """Searches the settings that sort fastest or with the least energy, and writes them to `output`
     for `gordon.sort.run(config=...)`.
 
@@ -108,7 +152,7 @@ def tune(
         search.run()
         gain = search.gain()
         chosen = search.best if gain["beyond_noise"] else Point()
-        report: dict[str, Any] = {
+        report: TuneReport = {
             "version": __version__,
             "kind": "measured",
             "meter": None if meter is None else meter.about,
@@ -129,11 +173,11 @@ def tune(
             "noise": search.noise(),
             "gain": gain,
             "best": search.best.about(),
-            "chosen": {"settings": chosen.about(), "what": chosen.label()},
+            "chosen": chosen.chosen(),
             "trials": [trial.about() for trial in search.trials],
         }
         if isinstance(search, Steered):
-            report |= {"export": search.export, "steps": search.steps}
+            report["export"], report["steps"] = search.export, search.steps
         text = toml(chosen, folders, memory, head(report))
         draft = place / "tuned.toml"
         draft.write_text(text, encoding="utf-8")
@@ -231,27 +275,32 @@ def _space(memory: int, folders: int, may_overwrite: bool, curves: bool) -> Spac
     )
 
 
-def device(folder: str) -> dict[str, Any]:
+def device(folder: str) -> FolderDevice:
     """The block device that a folder lies on, as the system reports it."""
     number = Path(folder).stat().st_dev
     node = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
-    found: dict[str, Any] = {"folder": folder, "name": None, "model": None, "rotational": None}
+    found: FolderDevice = {"folder": folder, "name": None, "model": None, "rotational": None}
     if not node.exists():
         return found
     node = node.resolve()
     found["name"] = node.name
     # A partition's device is the folder above.
     disk = node if (node / "queue").exists() else node.parent
-    for key, path in (("model", "device/model"), ("rotational", "queue/rotational")):
-        try:
-            text = (disk / path).read_text(encoding="utf-8").strip()
-        except OSError:
-            continue
-        found[key] = text == "1" if key == "rotational" else text
+    found["model"] = _fact(disk / "device/model")
+    rotational = _fact(disk / "queue/rotational")
+    found["rotational"] = None if rotational is None else rotational == "1"
     return found
 
 
-def head(report: dict[str, Any]) -> list[str]:
+def _fact(path: Path) -> str | None:
+    """The text of a file of sysfs, if there is one."""
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+
+
+def head(report: TuneReport) -> list[str]:
     """The comments of the file of settings."""
     devices = [
         f"{one['folder']} on {one['name'] or 'no block device'}"
@@ -269,7 +318,7 @@ def head(report: dict[str, Any]) -> list[str]:
     ]
 
 
-def known(report: dict[str, Any]) -> str:
+def known(report: TuneReport) -> str:
     """The source of the values: measured, or energy by a model."""
     meter = report["meter"]
     if meter is None or meter["how"] == "measured":
@@ -277,7 +326,7 @@ def known(report: dict[str, Any]) -> str:
     return f"times are measured, energy is {meter['how']} (meter {meter['name']})"
 
 
-def holds(report: dict[str, Any]) -> str:
+def holds(report: TuneReport) -> str:
     """The size and memory for which the result holds."""
     cache = (
         "; --memory does not include the page cache of buffered I/O, which helps less with larger "
@@ -291,7 +340,7 @@ def holds(report: dict[str, Any]) -> str:
     )
 
 
-def gain_sentence(report: dict[str, Any]) -> str:
+def gain_sentence(report: TuneReport) -> str:
     """The gain as a sentence."""
     gain = report["gain"]
     unit = "s" if report["objective"] == "time" else "J"
@@ -300,10 +349,13 @@ def gain_sentence(report: dict[str, Any]) -> str:
         none = gain["compared"].startswith("nothing")
         found = "no setting was better" if none else f"{why} a comparison with the best setting"
         return f"no gain over the defaults ({found}): the settings are the defaults"
-    measured = f"{gain['gain']:.1%} +- {gain['deviation']:.1%}"
+    best, share, deviation = gain["best"], gain["gain"], gain["deviation"]
+    assert best is not None
+    assert share is not None
+    measured = f"{share:.1%} +- {deviation:.1%}"
     if not gain["beyond_noise"]:
         return f"no gain beyond noise over the defaults ({measured}): the settings are the defaults"
     return (
-        f"gain over the defaults: {measured} of {report['objective']}, {gain['best']:.3g} instead "
+        f"gain over the defaults: {measured} of {report['objective']}, {best:.3g} instead "
         f"of {gain['default']:.3g} {unit} in {gain['pairs']} alternating pairs"
     )

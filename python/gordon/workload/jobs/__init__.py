@@ -5,16 +5,14 @@ executors, and a job also runs over Spark Connect. Inputs and output are paths o
 Hadoop: `file:`, `hdfs:`, `s3a:`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from gordon.errors import GordonError
 from gordon.parts import unknown
+from gordon.run.report import JobFigures, Parameters
 from gordon.workload import spark, text
-
-Parameters = Mapping[str, Any]
 
 GB = 1_000_000_000
 #: Lines of an input that are looked at before a job is run on it.
@@ -47,7 +45,7 @@ class Job:
 
     def run(
         self, session: Any, inputs: list[str], output: str, parameters: Parameters | None = None
-    ) -> dict[str, Any]:
+    ) -> JobFigures:
         """Runs the job in a session of Spark and returns its parameters and figures.
 
         Raises GordonError for parameters that do not fit, a missing input, and an output that
@@ -56,12 +54,14 @@ class Job:
         complete = self.complete(parameters or {})
         module = import_module(f"gordon.workload.jobs.{self.id.replace('-', '_')}")
         try:
-            figures: dict[str, Any] = module.run(session, inputs, output, complete)
+            figures: dict[str, int] = module.run(session, inputs, output, complete)
         except spark.analysis_error() as error:
             raise _explained(error, output) from error
-        return {"job": self.id, "parameters": complete, **figures}
+        made: JobFigures = {"job": self.id, "parameters": complete}
+        made.update(figures)  # type: ignore[typeddict-item] # the keys are those of JobFigures
+        return made
 
-    def complete(self, parameters: Parameters) -> dict[str, Any]:
+    def complete(self, parameters: Parameters) -> Parameters:
         """The parameters with the defaults of those that are not given. Raises GordonError."""
         for name in parameters:
             if name not in self.parameters:

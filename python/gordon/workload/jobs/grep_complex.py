@@ -17,6 +17,7 @@ so that words of all scripts count. `[^\n]` stands for `.`, which excludes more 
 
 from typing import Any
 
+from gordon.run.report import Parameters
 from gordon.workload import spark, text
 
 _OTHER = r"\x00-\x40\x5B-\x60\x7B-\xBF\u2000-\u206F\u3000-\u303F"
@@ -29,7 +30,7 @@ EXPRESSION = (
 )
 
 
-def run(session: Any, inputs: list[str], output: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def run(session: Any, inputs: list[str], output: str, parameters: Parameters) -> dict[str, int]:
     """Writes the lines in which the expression is found."""
     text.write_lines(matching(text.lines(session, inputs)), output)
     return {}

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from gordon.run.report import Parameters
 from gordon.workload import spark, text
 
 SEARCHED = "the"
 
 
-def run(session: Any, inputs: list[str], output: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def run(session: Any, inputs: list[str], output: str, parameters: Parameters) -> dict[str, int]:
     """Writes the lines with the letters "the" anywhere, as `grep the` does."""
     text.write_lines(matching(text.lines(session, inputs)), output)
     return {}

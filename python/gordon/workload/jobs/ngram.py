@@ -7,10 +7,11 @@ case.
 
 from typing import Any
 
+from gordon.run.report import Parameters
 from gordon.workload import spark, text
 
 
-def run(session: Any, inputs: list[str], output: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def run(session: Any, inputs: list[str], output: str, parameters: Parameters) -> dict[str, int]:
     """Writes the phrases that occur `minimum` times or more."""
     f = spark.functions()
     counted = counts(phrases(text.lines(session, inputs), parameters["n"]))

@@ -6,6 +6,7 @@ feed. It depends on the seed and on its number only, so that the verification ca
 
 from typing import Any
 
+from gordon.run.report import Parameters
 from gordon.workload import spark, text
 
 RECORD_BYTES = 100
@@ -16,14 +17,14 @@ KEY_BYTES = 10
 HASHES = 7
 
 
-def run(session: Any, inputs: list[str], output: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def run(session: Any, inputs: list[str], output: str, parameters: Parameters) -> dict[str, int]:
     """Writes `size` bytes, rounded down to whole records."""
     text.write_lines(records(session, parameters), output)
     count = parameters["size"] // RECORD_BYTES
     return {"records": count, "bytes": count * RECORD_BYTES}
 
 
-def records(session: Any, parameters: dict[str, Any]) -> Any:
+def records(session: Any, parameters: Parameters) -> Any:
     """The records as a DataFrame with the column `value`."""
     f = spark.functions()
     count = parameters["size"] // RECORD_BYTES

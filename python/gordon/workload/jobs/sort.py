@@ -6,10 +6,11 @@ of the output follow each other in the order of their names.
 
 from typing import Any
 
+from gordon.run.report import Parameters
 from gordon.workload import text
 
 
-def run(session: Any, inputs: list[str], output: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def run(session: Any, inputs: list[str], output: str, parameters: Parameters) -> dict[str, int]:
     """Sorts lines. Strings of Spark compare as unsigned bytes of UTF-8."""
     text.write_lines(text.lines(session, inputs).orderBy("value"), output)
     return {}

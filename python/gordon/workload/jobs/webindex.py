@@ -21,6 +21,7 @@ HTML 4. Words are those of `gordon.workload.text.WORD`.
 from html.entities import name2codepoint
 from typing import Any
 
+from gordon.run.report import Parameters
 from gordon.workload import spark, text
 
 
@@ -34,7 +35,7 @@ def _element(name: str) -> str:
     return rf"<{any_case}(?=[ \t\r\n\f/>])[^>]*>[\s\S]*?</{any_case}[ \t\r\n\f]*>"
 
 
-#: What is replaced by a space.
+#: Text that is replaced by a space.
 MARKUP = rf"<!--[\s\S]*?-->|{_element('script')}|{_element('style')}|</?[A-Za-z!?][^>]*>"
 
 #: The name of an entity, without `&` and `;`.
@@ -43,7 +44,7 @@ ENTITY = r"(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30})"
 SCHEMA = "word STRING, rank BIGINT, url STRING, tf BIGINT, score DOUBLE, positions ARRAY<INT>"
 
 
-def run(session: Any, inputs: list[str], output: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def run(session: Any, inputs: list[str], output: str, parameters: Parameters) -> dict[str, int]:
     """Writes the index of the pages."""
     corpus = pages(session, inputs)
     number = corpus.count()
