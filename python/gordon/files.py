@@ -4,7 +4,6 @@ first, then renamed."""
 import json
 import os
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from os import PathLike, fspath
@@ -31,6 +30,8 @@ def text_of(path: str | PathLike[str], what: str, hint: str = "") -> str:
 
 def table_of(content: str, origin: str) -> dict[str, Any]:
     """The table of a TOML file, whose name is `origin`. Raises GordonError."""
+    import tomllib
+
     try:
         return tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:

@@ -31,7 +31,7 @@ HEAVY = (
     "zipfile",
     "importlib.metadata",
     "importlib.resources",
-    "gordon.report.",
+    "gordon.report.page",
     "gordon.survey",
 )
 PYTHON = Path(__file__).parents[2] / "python"
@@ -235,7 +235,7 @@ def surveyed(run: Run, trace: str, *options: str) -> tuple[dict[str, Any], str]:
 
 
 def counted(trace: str, column: str) -> float:
-    """What a counter of a trace rose by, from the first row to the last."""
+    """The rise of a counter of a trace, from the first row to the last."""
     parquet = pytest.importorskip("pyarrow.parquet")
     values = parquet.read_table(Path(trace) / "activity.parquet")[column].to_pylist()
     return float(values[-1] - values[0])
