@@ -51,7 +51,7 @@ GORDON: Command = [sys.executable, "-m", "gordon"]
 #: block of the image has been written.
 TOUCHES = 4
 
-#: What a mount may take: seconds, bytes.
+#: Limits of a mount: seconds, bytes.
 MOUNTS = {"8GB": (1.0, None), "256GB": (10.0, 1.2e9)}
 
 #: One page is one program, so that theory's pages are the device's; one block is written at a time,

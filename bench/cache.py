@@ -45,7 +45,7 @@ THEIRS = {
     "lecar": "LeCaR",
     "belady": "Belady",
 }
-#: What is to be twice as fast.
+#: Policies that have to be twice as fast.
 GOALS = ("lru", "s3-fifo")
 #: DRAM and flash of two levels, which are to be as fast as libCacheSim's LRU is with that DRAM.
 LEVELS = (("16MiB", "128MiB"), ("128MiB", "1GiB"))
@@ -124,7 +124,7 @@ def two_levels(trace: Path, dram: str, flash: str) -> tuple[int, str]:
 
 
 def small_objects(trace: Path, layout: str) -> int:
-    """The same of a cache of small objects, the flash beneath included."""
+    """Misses of a cache of small objects, the flash beneath included."""
     dram, flash = SMALL
     report = tiered.replay(trace, dram=dram, flash=flash, layout=layout, format="oracleGeneral")
     return int(report["misses"])
@@ -138,7 +138,7 @@ def generated(workload: str) -> int:
 
 
 def theirs(trace: Path, size: str, policy: str) -> int:
-    """The same of libCacheSim."""
+    """Misses of libCacheSim."""
     peer: Any = import_module("libcachesim")
     reader = peer.TraceReader(str(trace), peer.TraceType.ORACLE_GENERAL_TRACE)
     ratio, _ = getattr(peer, THEIRS[policy])(parse_bytes(size)).process_trace(reader)

@@ -105,7 +105,7 @@ def ours(load: Load, disk: list[str | Path]) -> list[str | Path]:
 
 
 def counts(load: Load, disk: list[str | Path], folder: Path) -> str:
-    """What was simulated, which depends on no clock."""
+    """The simulated figures, which depend on no clock."""
     words = filled(ours(load, disk), folder / f"{load.name}-{load.requests}", load.requests)
     ran = subprocess.run([*words, "--json", "-"], capture_output=True, check=True)
     report = json.loads(ran.stdout)

@@ -99,7 +99,7 @@ LOADS = [
 
 @dataclass(frozen=True)
 class Run:
-    """What one run took and did."""
+    """The time and the work of one run."""
 
     cpu_s: float
     memory: int

@@ -71,7 +71,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Rate:
-    """What a client measured."""
+    """The measurements of a client."""
 
     iops: float
     operations: int

@@ -36,7 +36,7 @@ from gordon import sort
 RECORD = 100
 #: Turns of each, of two runs.
 ROUNDS = 2
-#: What each of the Python peers does with lines: the key is their first 10 characters.
+#: Sorting of lines by each of the Python peers: the key is their first 10 characters.
 PEERS = {
     "duckdb": """
 import duckdb, sys
@@ -141,7 +141,7 @@ class Contender:
 
 
 def counted(report: dict[str, object]) -> str:
-    """What a sort of ours moved."""
+    """The bytes that a sort of ours moved."""
     phases = report["phases"]
     assert isinstance(phases, list)
     read, written = (sum(phase[key] for phase in phases) for key in ("bytes_read", "bytes_written"))

@@ -47,7 +47,7 @@ def gordon(*arguments: str | Path) -> None:
 
 
 def checked(block: dict[str, Any] | None, output: int) -> str:
-    """What the block log says of the job's output; the demo fails if it did not reach the disk."""
+    """Checks the block log of the job's output; the demo fails if it did not reach the disk."""
     if block is None:
         return "no block log on this machine: the write check is skipped"
     written = block["write"]["bytes"]

@@ -21,7 +21,7 @@ class GordonError(Exception):
         self.kind = kind
 
     def at(self, where: str) -> "GordonError":
-        """The same error with its place in front of the message; no place if it is empty."""
+        """This error with its place in front of the message; no place if it is empty."""
         message, hint = self.args
         return GordonError(f"{where}: {message}" if where else message, hint, self.kind)
 

@@ -16,7 +16,7 @@ from gordon.human import counted
 _NAMED, _TRACES = 3, 4
 #: Characters of a list of traces, at most.
 _LONGEST = 80
-#: What an input lacks although no figure depends on it.
+#: Facts that an input may lack: no figure depends on them.
 _MINOR = ("no figures of one command", "no core frequency")
 #: Numbers that stand alone, not those of names such as `m5.large`.
 _NUMBER = re.compile(r"(?<![\w.,/`-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w`/]|[.,-]\w)")

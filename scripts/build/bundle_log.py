@@ -34,7 +34,7 @@ REPLACED = {
     **{"User": "user", "Details": "", "Log Urls": {}, "Attributes": {}, "Callsite": ""},
     **{"simpleString": "", "metadata": {}, "metrics": [], "Accumulables": []},
 }
-#: What is kept of the properties of a job or a stage: the query and the operation it is of.
+#: Properties of a job or a stage that are kept: the query and the operation it is of.
 ORIGIN = ("spark.sql.execution.id", "spark.rdd.scope")
 HOST = re.compile(r"\b\d+\.\d+\.\d+\.\d+\b")
 PATH = re.compile(r" at /\S+")

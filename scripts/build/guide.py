@@ -62,7 +62,7 @@ def masked(text: str) -> str:
 
 
 def run(commands: str, folder: Path, fails: bool) -> str:
-    """What the commands print. Raises SystemExit if they fail, or if they do not but should."""
+    """The output of the commands. Raises SystemExit if they fail, or if they do not but should."""
     ran = subprocess.run(
         ["bash", "-euc", commands],
         cwd=folder,

@@ -94,7 +94,7 @@ class Keys:
             yield key, self._value(field) + may, text
 
     def _resolved(self, field: dict[str, Any]) -> dict[str, Any]:
-        """What the field is, behind references, and without null and its address."""
+        """The schema of the field, behind references, and without null and its address."""
         while True:
             if "$ref" in field:
                 field = self.definitions[field["$ref"].rsplit("/", 1)[1]]

@@ -56,5 +56,5 @@ def of_instance(family: str, vcpus: int, memory_gib: float) -> float:
 
 
 def reason(id: str) -> str | None:
-    """What is assumed of a machine or of the server of a family; None if nothing is."""
+    """The assumption about a machine or the server of a family; None without one."""
     return rows()[id]["assumed"] or None

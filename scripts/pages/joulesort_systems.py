@@ -480,7 +480,7 @@ RUN = {
 
 
 def ran(folder: str, *args: str) -> str:
-    """What the command prints, without the spaces at the ends of lines."""
+    """The output of the command, without the spaces at the ends of lines."""
     command = [sys.executable, "-m", "gordon", "sort", "extrapolate", *args]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return "".join(f"{line.rstrip()}\n" for line in (made.stderr + made.stdout).splitlines())

@@ -1,4 +1,4 @@
-"""What was measured on a served device (docs/design/sort-live.json), for sort-tuning.md."""
+"""Measurements on a served device (docs/design/sort-live.json), for sort-tuning.md."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def limit(point: Json) -> Json:
 
 
 def wear_rules(trace: Path) -> Json:
-    """What swaps of sets cost, on a flash so small that its blocks wear."""
+    """The cost of swaps of sets, on a flash so small that its blocks wear."""
     dram, flash = "8MiB", "8MiB"
     rows = []
     for settings in (

@@ -92,7 +92,7 @@ class Cluster:
 
     @property
     def _limits(self) -> list[str]:
-        """What differs from the other nodes."""
+        """Settings that differ from those of the other nodes."""
         memory = [] if self.memory == Cluster.memory else [self.memory]
         return memory if self.disk is None else [*memory, f"disk {self.disk}/s"]
 
@@ -309,7 +309,7 @@ BASELINES: dict[str, Callable[[Json], float]] = {
 }
 
 
-#: What a prediction is made of: the title of its section, the model, and what it is compared with.
+#: Sources of a prediction: the title of its section, the model, and what it is compared with.
 HOWS: dict[str, tuple[str, str, dict[str, Callable[[Json], float]]]] = {
     "run": ("By runs: the event log and the traces of the nodes", "tasks", BASELINES),
     "log": ("By event logs alone", "tasks", BASELINES),

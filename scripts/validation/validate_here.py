@@ -389,7 +389,7 @@ def versions() -> dict[str, str]:
 
 
 def lacks() -> list[str]:
-    """What this machine does not have for the validation."""
+    """The names of what this machine lacks for the validation."""
     found = []
     if sys.platform != "linux":
         return ["Linux"]

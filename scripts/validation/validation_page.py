@@ -154,7 +154,7 @@ def middle(runs: list[Json], key: str) -> float:
 
 
 def shares(limits: dict[str, float]) -> str:
-    """What takes the predicted time, the largest first."""
+    """The parts of the predicted time, the largest first."""
     ordered = sorted(limits.items(), key=lambda item: -item[1])
     return ", ".join(f"{name} {share:.0%}" for name, share in ordered if share >= 0.005)
 

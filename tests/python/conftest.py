@@ -143,7 +143,7 @@ def interruptible() -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was not tested here, each by its name: nobody is to take it for tested."""
+    """Lists what was not tested here by its name, so that nobody takes it for tested."""
     for report in terminalreporter.stats.get("skipped", []):
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         terminalreporter.write_line(

@@ -1,4 +1,4 @@
-"""What a saturated trace says about more cores: the rule of docs/design/cluster.md, computed."""
+"""The use of more cores for a saturated trace: the rule of docs/design/cluster.md, computed."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def _group() -> Iterator[Path]:
 
 
 def _tasks_of_user() -> int:
-    """What counts for RLIMIT_NPROC: the threads of all processes of this user."""
+    """The number that counts for RLIMIT_NPROC: the threads of all processes of this user."""
     count = 0
     for folder in Path("/proc").iterdir():
         try:

@@ -98,7 +98,7 @@ def room(folder: Path, size: int) -> None:
 
 
 def lacks() -> str:
-    """What this machine does not have for it."""
+    """The names of what this machine lacks for it."""
     if os.geteuid() != 0:
         return "root"
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):

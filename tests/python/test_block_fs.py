@@ -210,7 +210,7 @@ def test_files_outlive_a_restart_and_what_is_deleted_is_unmapped(disk: Disk, run
 
 
 class Promised:
-    """What was acknowledged: the least version of each file, and the last row."""
+    """Acknowledged data: the least version of each file, and the last row."""
 
     def __init__(self) -> None:
         self.versions: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""What caches were found to do, as tables and as Parquet."""
+"""Results of caches as tables and as Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of the core's figures: front, named designs, overhead ratio, comparisons."""
+"""Values that follow from the core's figures: front, named designs, overhead ratio, comparisons."""
 
 import json
 from typing import Any

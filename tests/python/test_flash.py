@@ -18,7 +18,7 @@ LATENCIES = {"mean", "p50", "p99", "p999", "max"}
 
 
 def assert_keys(report: dict[str, Any]) -> None:
-    """What others rely on."""
+    """Keys that other programs rely on."""
     assert {
         "requests", "simulated_s", "read", "write", "write_amplification", "erases", "pages",
         "energy_j", "lifetime_years", "endurance_used", "first_block_years", "startup_s",

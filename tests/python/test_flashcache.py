@@ -78,7 +78,7 @@ def test_without_flash_it_is_the_policy(web: str) -> None:
 
 
 def test_flash_saves_power_and_area_compared_with_dram_alone(web: str) -> None:
-    """What the paper is about, with its own numbers: the same bandwidth, less power."""
+    """The claim of the paper, with its own numbers: the same bandwidth, less power."""
     two = replay(web, "128MiB", "1GiB")
     one = replay(web, "1GiB", "0")
     assert two["bandwidth_mb_s"] == pytest.approx(one["bandwidth_mb_s"], rel=0.01)
@@ -206,7 +206,7 @@ def test_reads_of_other_banks_do_not_wait(web: str, run: Run) -> None:
 
 
 def test_a_warm_start_through_the_command(web: str, run: Run) -> None:
-    """What a cache of one level and of two leaves out, and that a part is as many requests."""
+    """Requests that caches of one level and of two leave out; a part is as many requests."""
     one = ("cache", "replay", web, "--dram", "4MiB")
     for more in ((), ("--policy", "flashcache", "--flash", "8MiB")):
         found = []

@@ -47,7 +47,7 @@ def tool(name: str) -> str:
 
 
 def convert(folder: Path, source: str | Path, to: str, *more: str) -> tuple[dict[str, Any], Path]:
-    """What the trace holds, and where it was converted to."""
+    """The summary of the trace, and the path that it was converted to."""
     target = folder / f"{Path(source).name}.{to}"
     ran = gordon(
         folder, "trace", "convert", str(source), str(target), "--to", to, *more, "--json", "-"

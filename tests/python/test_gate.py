@@ -1,4 +1,4 @@
-"""What the gate holds about itself."""
+"""Tests of the gate itself."""
 
 import subprocess
 import sys

@@ -506,7 +506,7 @@ def test_no_part_of_the_model_draws_more_than_at_work(tmp_path: Path) -> None:
     proc(tmp_path, 0, 0)
     clock = Clock()
     meter = model.Model("server-2009", tmp_path, clock)
-    most = meter.about()["model"]["most_w"]  # type: ignore[index]
+    most = meter.about()["model"]["most_w"]
     before = meter.read()
     for step in range(1, 8):
         clock.now += 1

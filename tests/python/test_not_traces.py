@@ -86,7 +86,7 @@ def a_folder_of_days() -> str:
     return "days"
 
 
-#: What is given, and the words that the error and its hint have.
+#: The given paths, and the words that the error and its hint have.
 OTHERS = {
     "blocks": (a_file("m.csv", MSR), "format msr", "gordon flash replay m.csv"),
     "objects": (a_file("access.log", CLF), "format clf", "gordon cache replay access.log"),

@@ -121,7 +121,7 @@ def test_a_function_has_the_keywords_and_defaults_of_its_tables(
 
 
 def of(kind: kinds.Kind, text: str) -> Any:
-    """What a command gets of a text."""
+    """The value that a command gets of a text."""
 
     @click.command()
     @click.option("--value", **command.how(kind))

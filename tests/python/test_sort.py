@@ -35,7 +35,7 @@ def names(folder: str) -> list[str]:
 
 
 def ordered(path: str, record: int = 100, key: slice = slice(10)) -> bytes:
-    """What a stable sort makes of it."""
+    """The records in the order of a stable sort."""
     content = Path(path).read_bytes()
     records = [content[at : at + record] for at in range(0, len(content), record)]
     return b"".join(sorted(records, key=lambda found: bytes(found)[key]))

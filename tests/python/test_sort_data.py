@@ -366,7 +366,7 @@ def test_validate_agrees_with_valsort(tmp_path: Path, swaps: int) -> None:
 
 
 def _figures(text: str) -> Any:
-    """What valsort prints."""
+    """The output of valsort."""
 
     def number(pattern: str) -> int | None:
         match = re.search(pattern, text)

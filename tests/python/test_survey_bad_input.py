@@ -1,4 +1,4 @@
-"""What `gordon trace convert`, `trace show` and `survey` do with bad input: one error that names
+"""Bad input of `gordon trace convert`, `trace show` and `survey`: one error that names
 the file and the place, and no output; or, for usable input, a warning that counts what is left out.
 """
 

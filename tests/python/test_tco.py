@@ -1,4 +1,4 @@
-"""What a job costs in all: `gordon cost tco`, the objectives of surveys, sliders of the report, and
+"""The total cost of a job: `gordon cost tco`, the objectives of surveys, sliders of the report, and
 `gordon explain`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a trace is read as: announced first, never guessed in silence, in columns of one's own."""
+"""The format that a trace is read as: announced first, never guessed in silence, or described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the screens and the pages of caches list."""
+"""Entries that the screens and the pages of caches list."""
 
 from collections.abc import Sequence
 from typing import Any

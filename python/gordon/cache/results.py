@@ -12,7 +12,7 @@ from gordon.reports.cache import (
 
 
 class ServedLoad(TypedDict):
-    """What a web server does under its load."""
+    """The figures of a web server under its load."""
 
     requests_per_s: float
     #: Sent and received.

@@ -137,7 +137,8 @@ def show_two_levels(console: Output, report: TwoLevelSweep) -> None:
     console.table(columns)
 
 
-#: What only the screen lists: power without DRAM at rest, and years at the greatest endurance.
+#: Entries that only the screen lists: power without DRAM at rest, and years at the greatest
+#: endurance.
 _POWER: Entry[TwoLevelPoint] = Entry(
     "power", "mW", lambda point: point["power_down"]["total_w"] * 1e3, NUMBER
 )

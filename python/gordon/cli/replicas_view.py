@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Row = Any
 
-#: What the arrangements are called on a screen.
+#: Names of the arrangements on a screen.
 NAMES = {"flash": "all on flash", "disks": "all on disks", "sleeping": "flash, sleeping disks"}
 
 
@@ -104,7 +104,7 @@ def _years(years: float) -> str:
 
 
 def sentences(result: "Replicas") -> list[str]:
-    """What is said of the sleeping disks: standby, batches, limits, recovery."""
+    """Sentences about the sleeping disks: standby, batches, limits, recovery."""
     return [*_sleep(result), _limits(result), _recovery(result)]
 
 
@@ -177,7 +177,7 @@ def _recovery(result: "Replicas") -> str:
 
 
 def paid(one: "Payback", currency: str) -> str:
-    """What sleeping disks save against another arrangement, in a sentence."""
+    """Savings of sleeping disks against another arrangement, in a sentence."""
     price, watts = one["price_difference"], one["power_difference_w"]
     text = f"sleeping disks against {NAMES[one['against']]}: {_more(watts, 'W', short)}"
     if price is None:

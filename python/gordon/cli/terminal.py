@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gordon.report.entries import Entry, Row
 
 GAP = 2
-#: What makes a terminal of a pipe, for rich.
+#: Variables with which rich takes a pipe for a terminal.
 _FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
 
 

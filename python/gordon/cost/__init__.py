@@ -1,4 +1,4 @@
-"""What an installation costs and can do: a petabyte of storage, a rack, a queue of jobs.
+"""Costs and abilities of installations: a petabyte of storage, a rack, a queue of jobs.
 
     import gordon.cost
     gordon.cost.petabyte()["media"][0]["total_cost"]

@@ -1,5 +1,5 @@
-"""What a job costs on machines that are bought or rented, by run and by year, and how far that is
-known.
+"""The total cost of a job on machines that are bought or rented, by run and by year, and how far
+that is known.
 
 The time, the energy and the wear are those of a survey (`gordon.survey.run`); the equations are
 those of its bills (docs/design/cluster.md, "Total cost").

@@ -1,4 +1,4 @@
-"""What the mechanism of a disk does with its time."""
+"""The time of the mechanism of a disk."""
 
 from gordon.reports.shared import MechanismTime
 

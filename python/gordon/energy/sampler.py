@@ -33,7 +33,7 @@ class Sampler:
                 kind="bad-interval",
             )
         self.series = Series(meter)
-        #: What ended the meter before the session did.
+        #: The error that ended the meter before the session did.
         self.error: GordonError | None = None
         #: The last reading that failed.
         self.failure: GordonError | None = None

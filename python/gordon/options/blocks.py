@@ -75,7 +75,7 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class TimingValues:
-    """What is changed of the timing."""
+    """Changes of the timing."""
 
     set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
     """Override a value of the timing: timing.read=50us."""
@@ -124,7 +124,7 @@ class Following:
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """What is done about damage."""
+    """Treatment of damage."""
 
     repair: bool = False
     """Make a damaged image servable again, and list the data lost by this. Run `gordon block

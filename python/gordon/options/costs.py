@@ -28,13 +28,13 @@ _PRICE = Number("PRICE", least=0)
 
 @dataclass(frozen=True, kw_only=True)
 class PetabyteOptions:
-    """What is stored, and the prices of what stores it."""
+    """The stored data, and the prices of their storage."""
 
     inputs: Annotated[str, PRESET] = "gordon-2009"
     """Prices and powers: gordon-2009 (Table 7 of the Gordon paper) or a TOML file such as `gordon
     cost inputs` prints."""
     capacity: Annotated[str | None, SIZE] = None
-    """What is stored. Default: that of the inputs, a petabyte."""
+    """Size of the stored data. Default: that of the inputs, a petabyte."""
     processors: Annotated[int | None, COUNT] = None
     """Processors of each server, for all media. Default: those of the inputs."""
 

@@ -192,6 +192,6 @@ class Host:
         }
 
     def files(self, *names: str) -> dict[str, str | None]:
-        """Those of these options that are paths, as text."""
+        """The options with these names, which are paths, as text."""
         given = {name: getattr(self, name) for name in names}
         return {name: None if path is None else fspath(path) for name, path in given.items()}

@@ -24,7 +24,7 @@ from gordon.options.kinds import (
 )
 from gordon.options.sweeps import ENGINES
 
-#: What whose CPU time is simulated.
+#: Sources of the CPU time that is simulated.
 CHARGES = ("auto", "machine", "command")
 MODELS = ("job", "tasks", "paper", "stages")
 
@@ -58,10 +58,10 @@ class UseOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class GoalOptions:
-    """What designs are chosen by, for jobs on machines."""
+    """Goals by which designs are chosen, for jobs on machines."""
 
     objective: Annotated[str | Sequence[str], Words("NAME,...")] = ()
-    """What designs are compared by: time, price, energy, tco, carbon, life, with commas between.
+    """Objectives of the comparison: time, price, energy, tco, carbon, life, with commas between.
     tco is what a run costs in all, life the years until flash is worn. The front is of these, and
     the first one but time recommends a design. Default: time, and price and energy if known."""
     deadline: Annotated[float | None, Seconds()] = None

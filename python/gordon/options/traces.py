@@ -26,7 +26,7 @@ class Recording:
 
 @dataclass(frozen=True, kw_only=True)
 class ActivityInput:
-    """What the input of an activity trace does not state."""
+    """Facts that the input of an activity trace does not state."""
 
     cores: Annotated[int | None, COUNT] = None
     """For activity traces: number of cores of each host. Default: as the input states."""

@@ -31,7 +31,7 @@ Json = dict[str, Any]
 Notify = Callable[[str], None]
 
 OVER, UNTRIMMED, TRIMMED = "overwritten", "deleted, not trimmed", "deleted and trimmed"
-#: What becomes of an output that is there already.
+#: Treatment of an output that exists.
 WAYS = (OVER, UNTRIMMED, TRIMMED)
 #: The phases that the paper found slower: the output and its sync.
 OUTPUT = ("write", "make durable")

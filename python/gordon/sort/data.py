@@ -14,7 +14,7 @@ from gordon.reports.sort import Generated, Validated
 
 
 class FromVersion(TypedDict):
-    """What made a result."""
+    """The program that made a result."""
 
     version: str
 

@@ -22,7 +22,7 @@ class Measured(MeasuredStorage):
 
     #: Whether values are measured or modelled.
     kind: str
-    #: What was measured.
+    #: Name of the storage that was measured.
     storage: str
     warnings: list[str]
     provenance: Provenance

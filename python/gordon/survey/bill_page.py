@@ -24,7 +24,7 @@ class Slider(NamedTuple):
 
 
 class BillPage(NamedTuple):
-    """What the part of a page has."""
+    """The data of the part of a page."""
 
     sliders: list[Slider]
     operation: Operation

@@ -113,7 +113,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Goals:
-    """What designs are chosen by; see `gordon.options.surveys.GoalOptions`."""
+    """Goals by which designs are chosen; see `gordon.options.surveys.GoalOptions`."""
 
     objectives: tuple[Objective, ...] = ()
     deadline_s: float | None = None

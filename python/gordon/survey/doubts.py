@@ -1,4 +1,4 @@
-"""What the total cost of a run depends on: each input alone at the ends of its range, and all."""
+"""Sensitivity of the total cost of a run: each input alone at the ends of its range, and all."""
 
 import json
 from collections.abc import Sequence

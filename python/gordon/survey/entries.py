@@ -1,5 +1,5 @@
-"""What the screens and the pages of surveys list of a machine, a cluster, and a design of a
-service. Times are in seconds."""
+"""Entries that the screens and the pages of surveys list of a machine, a cluster, and a design of
+a service. Times are in seconds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -133,7 +133,7 @@ def _costs(model: str, currency: str) -> list[Entry[Any]]:
 
 
 def _bill(currency: str) -> list[Entry[Any]]:
-    """What a run costs in all."""
+    """The total cost of a run."""
     what = "purchase or rent, drives and electricity of one run on all nodes"
     carbon = "CO2-equivalent of the electricity of one run, and its share of making the machines"
     life = "years until the rated endurance of the flash is used"

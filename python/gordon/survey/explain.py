@@ -19,7 +19,7 @@ from gordon.parts import unknown
 from gordon.reports.survey import BillReport, Objective
 from gordon.survey.machines import OBJECTIVES
 
-#: What shortens a part of the time.
+#: Changes that shorten a part of the time.
 REMEDIES = {
     "cpu": "faster cores, or more of them if the job can use them",
     "compute": "faster cores, or more slots",
@@ -76,7 +76,7 @@ class Instead(TypedDict):
 
 
 class Explanation(TypedDict):
-    """What a survey says about one design."""
+    """The explanation of one design of a survey."""
 
     version: str
     design: str
@@ -147,7 +147,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def explain(result: Mapping[str, Any], design: str | None = None) -> Explanation:
-    """What the result of a survey says about a design: by default the recommended one, otherwise
+    """Explains a design of the result of a survey: by default the recommended one, otherwise
     the fastest. Raises GordonError for a design that the result does not have."""
     rows = {row["id"]: row for row in result["designs"]}
     verdict = result.get("verdict") or {}

@@ -182,7 +182,7 @@ def _by(raw: PaperSurvey) -> Literal["sync", "stages"]:
 
 
 def _baseline(raw: PaperSurvey) -> BaselineReport:
-    """What others are compared with."""
+    """The design with which others are compared."""
     base = raw["baseline"]
     found: BaselineReport = {"id": base["id"], "sync": base["sync"], "nosync": base["nosync"]}
     if "stages" in base:

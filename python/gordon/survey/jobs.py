@@ -129,7 +129,7 @@ def _notable(mean: PaperMean | JobMean) -> set[str]:
 
 
 def _common(several: Sequence[GridResult] | Sequence[JobResult], mean: PaperMean | JobMean) -> Mean:
-    """What the mean has whatever the space."""
+    """The keys that a mean has whatever the space."""
     first = several[0]
     nodes = {result["nodes"] for result in several}
     charges = {result["charge"] for result in several}

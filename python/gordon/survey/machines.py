@@ -49,7 +49,7 @@ MODEL: Final = "job"
 CURRENCY: Final = "USD"
 #: Objectives that the bill has.
 _OF_BILL: Final[set[Objective]] = {"tco", "carbon", "life"}
-#: What fronts compare, in words.
+#: The objectives of fronts, in words.
 OBJECTIVES: Final[dict[Objective, str]] = {
     "time": "time",
     "price": "price",
@@ -363,7 +363,7 @@ def remarks(row: MachineDesign) -> list[str]:
 
 
 def compared(result: JobResult | TasksResult) -> str:
-    """What the front compares, in words: `time, price and energy`."""
+    """The objectives of the front, in words: `time, price and energy`."""
     return in_words([OBJECTIVES[one] for one in result["objectives"]])
 
 

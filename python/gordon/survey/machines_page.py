@@ -36,7 +36,7 @@ SHARES = {
 #: Relative difference below which a time is shown as the measured one.
 _SAME = 0.005
 Cost = Literal["price", "energy_j"]
-#: What a time is drawn against, in the order of preference.
+#: The axis against which times are drawn, in the order of preference.
 _COSTS: tuple[Cost, ...] = ("price", "energy_j")
 #: Key of the file of a measured storage, of one or of a list.
 _MEASURED = re.compile(r"storage(\.\d+)?\.measured")

@@ -58,7 +58,7 @@ class Request:
     partitions: int | None = None
     #: How machines are used.
     use: Use = field(default_factory=Use)
-    #: What machines are chosen by.
+    #: Goals by which machines are chosen.
     goals: Goals = field(default_factory=Goals)
     #: The share of each resource that a service leaves free.
     headroom: float = HEADROOM
@@ -117,8 +117,8 @@ class Model(ABC, Generic[Report, Answer]):
 
 
 def common(raw: Raw, parameters: list[Parameter], warnings: list[str]) -> Common:
-    """What the results of all models have: `parameters` are the numbers that were used, with their
-    sources, `warnings` those of the core and of the model."""
+    """The keys that the results of all models have: `parameters` are the numbers that were used,
+    with their sources, `warnings` those of the core and of the model."""
     found: Common = {
         "version": raw["version"],
         "nodes": raw["nodes"],

@@ -34,7 +34,7 @@ URLS = {
     "gcp": f"{_GITHUB}/cloudpilot-ai/karpenter-provider-gcp/main/pkg/providers/pricing/"
     "initial-prices.json",
 }
-#: What the prices are, as `sources` of a space states it.
+#: The kind of the prices, as `sources` of a space states it.
 ABOUT = {
     "ec2": "AWS price list, Linux; EBS volumes cost extra",
     "azure": "Azure retail prices, Linux; managed disks cost extra",

@@ -42,7 +42,7 @@ Barriers = Literal["sync", "nosync"]
 
 
 class Surveyed(TypedDict):
-    """What reports of the core and results of one job have by any model."""
+    """The keys that reports of the core and results of one job have by any model."""
 
     version: str
     nodes: int
@@ -58,7 +58,7 @@ class Surveyed(TypedDict):
 
 
 class Raw(Surveyed):
-    """What the core reports by any model."""
+    """The keys that the core reports by any model."""
 
     warnings: list[str]
     assumptions: list[Assumption]
@@ -281,7 +281,7 @@ class ServiceResult(Common):
 
 
 class Mean(TypedDict):
-    """What the mean of several jobs has, whatever the space."""
+    """The keys that the mean of several jobs has, whatever the space."""
 
     version: str
     charge: Charge

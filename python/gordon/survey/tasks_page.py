@@ -32,7 +32,7 @@ PARTS = {
     "spill": "spill",
     "recompute": "evicted blocks",
 }
-#: What a time may be compared with, in the order of preference: key and name.
+#: Quantities with which a time may be compared, in the order of preference: key and name.
 _COSTS: dict[Cost, str] = {"price": "price", "energy_j": "energy", "nodes": "nodes"}
 #: Figures that may be unknown.
 _FIGURES: tuple[Literal["price", "energy_j"], ...] = ("price", "energy_j")

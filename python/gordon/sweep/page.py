@@ -5,13 +5,15 @@ the file. The same result gives the same bytes.
 """
 
 from collections import Counter
-from typing import Any
+from typing import Any, Literal
 
 from gordon.report import page
 from gordon.report.run_figures import Spec, axis, layout
 from gordon.sweep.config import Objective
-from gordon.sweep.result import Row, SweepResult
+from gordon.sweep.result import Level, Row, SweepResult
 from gordon.sweep.rows import best, is_number
+
+Quantile = Literal["min", "q1", "q3", "max"]
 
 #: Configurations in the table of an objective.
 BEST = 20
@@ -106,7 +108,9 @@ def _effects(result: SweepResult) -> dict[str, Spec]:
     return drawn
 
 
-def _band(name: str, labels: list[str], levels: list[Row], low: str, high: str) -> list[Spec]:
+def _band(
+    name: str, labels: list[str], levels: list[Level], low: Quantile, high: Quantile
+) -> list[Spec]:
     """The area between two quantiles of each value."""
     line: Spec = {
         "type": "scatter",

@@ -106,7 +106,7 @@ class Recorder:
         _core.probes_write(fspath(path), json.dumps(about), self._probes, self._answers)
 
 
-#: What every log says of itself.
+#: Keys that every log has about itself.
 _ABOUT = ("sector_bytes", "capacity_bytes", "seed", "write", "target", "probes")
 
 

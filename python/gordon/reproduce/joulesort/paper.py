@@ -1,4 +1,4 @@
-"""What the JouleSort paper claims: the content of claims.toml."""
+"""The claims of the JouleSort paper: the content of claims.toml."""
 
 import tomllib
 from dataclasses import dataclass

@@ -75,7 +75,7 @@ def _known(parts: Parts, system: str | None) -> None:
 
 
 def _modelled(parts: Parts, names: list[str]) -> list[str]:
-    """Those whose parts are known; half a system is an error."""
+    """The systems whose parts are known; half a system is an error."""
     for name in names:
         system = parts.all.system[name]
         if not model.whole(system):
