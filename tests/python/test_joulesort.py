@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from browser import result_of
+from browser import parts, result_of
 from gordon import joulesort
 from gordon.cli.joulesort_view import clock
 from gordon.energy.command import Command
@@ -90,7 +90,7 @@ def test_every_run_is_shaded_however_short(tmp_path: Path) -> None:
     assert [(shape["x0"], shape["x1"]) for shape in shapes] == spans
     for one in result.json["runs"]:
         assert one["end_s"] - one["begin_s"] == pytest.approx(one["wall_s"])
-    assert page(result.json, result.rows).count('"yref":"paper"') == 3
+    assert parts(page(result.json, result.rows))["result"].count('"yref":"paper"') == 3
 
 
 def test_another_sort_in_its_place(tmp_path: Path) -> None:
