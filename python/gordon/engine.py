@@ -106,7 +106,7 @@ def completed(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
-    """As `each`, but yields each result as soon as it is there, with the index of its item."""
+    """Yields the results of `each` as soon as they are there, with the indices of their items."""
     check(engine)
     return _completed(function, items, engine, workers, progress)
 

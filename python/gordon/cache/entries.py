@@ -34,7 +34,7 @@ LEVEL: tuple[Entry[Any], ...] = (
 
 
 def served(points: Sequence[TwoLevelPoint]) -> list[Entry[TwoLevelPoint]]:
-    """Of a point of a sweep of two levels: misses, times and bandwidths."""
+    """Entries of a point of a sweep of two levels: misses, times and bandwidths."""
     servers = points[0].get("servers", [])
     return [
         Entry("miss_ratio", "miss ratio", of("miss_ratio"), _RATIO, short="misses"),
@@ -50,7 +50,7 @@ def served(points: Sequence[TwoLevelPoint]) -> list[Entry[TwoLevelPoint]]:
 
 
 def spent(points: Sequence[TwoLevelPoint]) -> list[Entry[TwoLevelPoint]]:
-    """Of such a point: area, cost and wear."""
+    """Entries of such a point: area, cost and wear."""
     worn = [point["wear"] for point in points if point["wear"]]
     lives = worn[0]["lifetimes"] if worn else []
     return [

@@ -42,9 +42,9 @@ class Solution:
     throughput_per_s: float
     """Rounds of all customers."""
     round_s: float
-    """A customer's, waiting included."""
+    """Time of a customer for a round, waiting included."""
     customers: dict[str, float]
-    """At each station, on average."""
+    """Mean number of customers at each station."""
     utilization: dict[str, float]
     """The part of each station's servers that is busy; where all are served at once, customers."""
 

@@ -49,7 +49,7 @@ def _found(report: TieredReport) -> Spec:
 
 
 def _written(report: TieredReport) -> Spec:
-    """From what left DRAM to what the flash programmed."""
+    """The amplification of writes, from what left DRAM to what the flash programmed."""
     device = report["device_write_amplification"]
     parts = {
         "evicted from DRAM": report["offered_bytes"],

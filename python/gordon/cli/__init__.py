@@ -237,7 +237,7 @@ def _end_by_signals() -> None:
 
 
 def _end_at_once() -> None:
-    """From now on a signal ends the process: all that is left to do is to print a message."""
+    """Lets signals end the process: all that is left to do is to print a message."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is _end:
             signal.signal(number, signal.SIG_DFL)

@@ -82,7 +82,7 @@ MUCH_PADDING = 0.05
 
 
 def _amplification(report: FlashRun) -> str:
-    """By bytes, as the field has it; and by pages with its causes, which sum to it."""
+    """Write amplification by bytes, and by pages with its causes, which sum to it."""
     pages, in_bytes = report["write_amplification"], report["write_amplification_bytes"]
     parts = report["write_amplification_by_cause"].items()
     causes = ", ".join(f"{name.replace('_', ' ')} {share:.3f}" for name, share in parts if share)

@@ -184,12 +184,12 @@ def _rows(columns: list[Column]) -> Iterable[str]:
 
 
 def width(columns: Iterable[Column]) -> int:
-    """Of the table they make."""
+    """The width of the table of these columns."""
     return _joined(c.width for c in columns)
 
 
 def _needed(columns: Iterable[Column]) -> int:
-    """Of the table they make, if columns that wrap are wide enough."""
+    """The width of their table, if columns that wrap are wide enough."""
     return _joined(c.needed for c in columns)
 
 

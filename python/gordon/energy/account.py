@@ -194,7 +194,8 @@ def _run(series: Series, span: Span, idle: Idle | None) -> RunEnergy:
 def _tail(
     series: Series, session: Session, idle: Idle | None, known: list[RunEnergy]
 ) -> Tail | None:
-    """From the end of the last run until its power is back at idle, or as long as was waited."""
+    """The time from the end of the last run until its power is back at idle, or as long as was
+    waited."""
     if session.tail is None or idle is None or not known:
         return None
     rest, mean, whole = idle["mean_w"], known[-1]["mean_w"], known[-1]["above_idle_j"]

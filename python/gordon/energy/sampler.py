@@ -115,7 +115,8 @@ class Sampler:
             self._wake.notify_all()
 
     def _sample(self) -> None:
-        """At the middle of the time that reading takes; a program's line, when it has come."""
+        """Takes a sample. Its time is the middle of the reading, or that at which the line of a
+        program has come."""
         before = self._clock()
         values = self.meter.read()
         after = self._clock()

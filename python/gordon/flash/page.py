@@ -70,7 +70,7 @@ class Flash(DeviceKind[FlashRun]):
 
 
 def _amplification(report: FlashRun) -> str:
-    """In bytes, which all devices have in common; in pages, too, where that is another figure."""
+    """Write amplification in bytes, which all devices have, and in pages if it differs."""
     in_bytes = page.sig(report["write_amplification_bytes"], 4)
     in_pages = page.sig(report["write_amplification"], 4)
     return in_bytes if in_bytes == in_pages else f"{in_bytes} in bytes, {in_pages} in pages"

@@ -194,7 +194,7 @@ def _latency(runs: Sequence[Run[DeviceRun]], unit: str, in_us: float) -> Spec:
 
 
 def _thinned(x: list[float], y: list[float], most: int = 1500) -> tuple[list[float], list[float]]:
-    """At most `most` points, evenly spaced, with the first and the last."""
+    """The points, or `most` of them, evenly spaced, with the first and the last."""
     if len(x) > most:
         at = [round(i * (len(x) - 1) / (most - 1)) for i in range(most)]
         x, y = [x[i] for i in at], [y[i] for i in at]

@@ -55,7 +55,7 @@ class DiskUse:
 
     @property
     def cached(self) -> float:
-        """Fraction of what the engine reads that the page cache supplies."""
+        """Share of the reads of the engine that came from the page cache."""
         reads = self.scanned + self.fetched + self.spilled
         return max(0.0, 1 - self.read / reads) if reads else 0.0
 

@@ -91,7 +91,7 @@ class Load:
     largest: int = 0
     """Bytes of the largest transfer."""
     mb_s: dict[str, float] = field(default_factory=dict)
-    """By name of a variant."""
+    """Bandwidth by the name of a variant."""
 
     @property
     def read_share(self) -> float:

@@ -234,8 +234,8 @@ def _mean(trials: Sequence[Json], transfer: int, way: str) -> Json:
 
 
 def explain(rows: Sequence[Json]) -> list[Json]:
-    """For each transfer size and way, against the old output trimmed: how much longer the output
-    took, how much longer the dies worked, and what that says."""
+    """A row for each transfer size and way, compared with the old output trimmed: how much longer
+    the output took, how much longer the dies worked, and what that says."""
     found = []
     for row in rows:
         if row["way"] == TRIMMED:

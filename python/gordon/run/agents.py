@@ -48,7 +48,7 @@ class ClockReading:
 
     @property
     def offset_ns(self) -> int:
-        """By how much the host's clock is ahead of ours."""
+        """The time by which the clock of the host is ahead of ours."""
         return ((self.t2 - self.t1) + (self.t3 - self.t4)) // 2
 
     @property
@@ -69,12 +69,12 @@ class HostClock:
 
     @property
     def offset_ns(self) -> int:
-        """By how much the host's clock was ahead of ours at the start."""
+        """The time by which the clock of the host was ahead of ours at the start."""
         return self.start.offset_ns
 
     @property
     def drift_ppb(self) -> float:
-        """By how much it ran faster than ours, in parts of 10^9."""
+        """The rate by which it ran faster than ours, in parts of 10^9."""
         passed = self.end.t1 - self.start.t1
         return (self.end.offset_ns - self.start.offset_ns) / passed * 1e9 if passed > 0 else 0.0
 

@@ -29,13 +29,14 @@ class Host:
 
     name: str
     scopes: list[CaptureScope]
-    """As the agent takes them, without `out`: `{"kind": "machine", "name": NAME}` for all of it."""
+    """The scopes as the agent takes them, without `out`; `{"kind": "machine", "name": NAME}` is all
+    of the host."""
     driver: str | None = None
     """Name of the scope that is the driver of the job; the others are workers."""
     agent: Agent = field(init=False)
     clock_start: ClockReading = field(init=False)
     warnings: list[str] = field(init=False, default_factory=list)
-    """Of the start of the capture, each with the names of its scopes."""
+    """Warnings of the start of the capture, each with the names of its scopes."""
 
     def has_warned(self, name: str, warning: str) -> bool:
         """Whether the start of the capture gave a warning for this scope."""

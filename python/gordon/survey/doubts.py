@@ -187,5 +187,5 @@ def _end(end: End, value: float, side: Any) -> float:
 
 
 def _moves(end: End, value: float) -> float:
-    """By how much an input moves a figure: the logarithm of its greatest over its least."""
+    """The effect of an input on a figure: the logarithm of its greatest over its least value."""
     return log(_end(end, value, max) / _end(end, value, min))

@@ -120,7 +120,7 @@ class OfMachines(Model[Report, Answer]):
                     part.pop("price", None)
 
     def explained(self, error: GordonError) -> GordonError:
-        """With ids instead of places in the list of machines, which --set does not show."""
+        """The error with ids instead of places in the list of machines, which users do not see."""
         message = re.sub(r"\bcatalogue\.", "", error.args[0])
         for key, (option, example) in OPTIONS.items():
             if message.startswith(f"{key}:"):

@@ -68,7 +68,7 @@ def _sentence(objectives: list[Objective], rows: list[Row]) -> str:
 
 
 def _effects(result: SweepResult) -> dict[str, Spec]:
-    """For each range and objective, its mean and its spread at each value."""
+    """A figure for each range and objective: its mean and its spread at each value."""
     ways = dict(text.rsplit(":", 1) for text in result["objectives"])
     names = list(result["ranges"])
     drawn = {}

@@ -114,8 +114,8 @@ def _unbeaten(points: list[tuple[tuple[float, ...], int]]) -> list[tuple[tuple[f
 
 
 def effects(sweep: Sweep, rows: list[Row]) -> list[Effect]:
-    """For each range and objective, the distribution of the objective at each value: its main
-    effect is the difference of the means."""
+    """The distribution of each objective at each value of each range; the effect of the range is
+    the difference of the means."""
     found: list[Effect] = []
     for name, values in sweep.ranges.items():
         for objective in sweep.objectives:

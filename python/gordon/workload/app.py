@@ -42,7 +42,7 @@ class App:
     py_files: Sequence[Path] = ()
     """Modules of a program in Python: .py, .zip or .egg."""
     main_class: str | None = None
-    """Of a jar. Default: that of its manifest."""
+    """Class of a jar. Default: that of its manifest."""
 
     @property
     def id(self) -> str:

@@ -35,7 +35,7 @@ class Batch:
     op: int | list[int] = READ
 
     def columns(self, unit: int) -> Probes:
-        """As the core takes them; `sector` is the bytes of a sector."""
+        """The probes as the core takes them; `sector` is the bytes of a sector."""
         count = len(self.sectors)
         length = self.length if isinstance(self.length, list) else [self.length] * count
         think = self.think if isinstance(self.think, list) else [self.think] * count

@@ -51,7 +51,7 @@ class Cylinder:
 
     @property
     def sectors(self) -> float:
-        """Of a cylinder."""
+        """Sectors of a cylinder."""
         return self.heads * self.pitch
 
 

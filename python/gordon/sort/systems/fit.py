@@ -70,7 +70,7 @@ class Work:
         return system, records * self.parts.all.record_bytes.value / GB
 
     def _total(self, cpu: Cpu) -> float:
-        """Of a whole run, by its measured time."""
+        """The work of a whole run for a gigabyte, by its measured time."""
         if cpu.seen is None:
             raise GordonError(
                 "`whole_like` names a processor without `seen`",
@@ -87,7 +87,7 @@ class Work:
         return cpu.seen.cores_busy.value * system.measured.time.value / size
 
     def _phase(self, cpu: Cpu) -> float:
-        """Of a phase, by its time as the drives allow, for a gigabyte."""
+        """The work of a phase for a gigabyte, by its time as the drives allow."""
         assert cpu.seen is not None
         system, size = self._seen(cpu)
         records = system.measured.records if system.measured else None

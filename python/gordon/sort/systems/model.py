@@ -182,7 +182,7 @@ def mean_w(parts: Parts, system: System, taken: list[Taken], base: float) -> dic
 
 
 def parts_w(drawn: dict[str, float]) -> dict[str, float]:
-    """Of `mean_w`, the power of the parts other than the board."""
+    """The power of the parts other than the board, of what `mean_w` gives."""
     return {name: drawn[name] for name in (PROCESSOR, MEMORY, "drives")}
 
 

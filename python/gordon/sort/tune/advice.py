@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gordon import _core
-from gordon.human import binary
 from gordon.reports.sort import Phase
 from gordon.sort.tune.point import TRANSFERS, Point, Transfer
 from gordon.sort.tune.search import Facts
@@ -211,17 +210,3 @@ def _groups(key: Transfer, plan: Buffers, machine: Machine) -> tuple[Change, ...
         if whole <= machine.most_transfer:
             return ({key: whole},) if whole != size else ()
     return ()
-
-
-def as_line(advice: Advice) -> str:
-    """The advice as one line."""
-    changes = [
-        f"{key.removesuffix('_transfer')} {binary(value)}"
-        if type(value) is int
-        else f"{key} {value}"
-        for change in advice.changes
-        for key, value in change.items()
-    ]
-    return f"{advice.phase}: {advice.rule}: {advice.why}" + (
-        f"; try {', '.join(changes)}" if changes else ""
-    )

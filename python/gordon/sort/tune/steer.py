@@ -204,7 +204,8 @@ def why(row: TriedSize) -> str:
 def _together(
     simulated: Simulated, at: Layout, seed: int, point: Point, most: int
 ) -> list[tuple[Point, Passes]]:
-    """From the sizes that each load alone led to, up while the passes gain."""
+    """The points that were tried: from the sizes that each load alone led to, up while the passes
+    gain."""
     best = _passes(simulated, at, seed, point)
     tried = [(point, best)]
     for name in TRANSFERS:

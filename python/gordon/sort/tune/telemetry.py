@@ -244,7 +244,7 @@ class Watch:
     def _look(self) -> None:
         begin = self._clock()
         status = self._ask()
-        # The status is of some time in between.
+        # The device made the status between the two readings of the clock.
         self.samples.append(((begin + self._clock()) / 2, status))
 
     def _follow(self) -> None:
