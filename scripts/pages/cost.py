@@ -23,8 +23,11 @@ from gordon.cli.terminal import Column
 from gordon.cost import petabyte, plan, rack, replicas
 from gordon.cost.paper import Item
 from gordon.cost.plan import Planned
+from gordon.cost.rack import Rack
 from gordon.cost.replicas import Replicas
+from gordon.cost.report import Petabyte
 from gordon.human import duration, figures, short
+from gordon.parameters import Sourced
 from markdown_pages import render, table
 
 Json = dict[str, Any]
@@ -55,7 +58,7 @@ def reasons(items: list[Item]) -> str:
     )
 
 
-def _inputs(result: Json) -> str:
+def _inputs(result: Petabyte) -> str:
     rows = [
         [f"{row['part']} {row['key']}".strip(), row["why"], row["origin"], _number(row)]
         for row in result["parameters"]
@@ -63,14 +66,14 @@ def _inputs(result: Json) -> str:
     return table(["input", "where", "", "value"], rows, text_columns=3)
 
 
-def _number(row: Json) -> str:
+def _number(row: Sourced) -> str:
     value = row["value"]
     if row["key"] in ("capacity", "each", "flash_capacity"):
         return f"{value / 1e9:,.0f} GB" if row["key"] != "each" else f"{value / 1e6:,.0f} MB/s"
     return f"{value:,.0f} W" if row["key"] == "active" else f"{value:,g}"
 
 
-def _by_processors(result: Json) -> str:
+def _by_processors(result: Petabyte) -> str:
     rows = [
         [
             row["summary"] + (" (assumed)" if row["is_chosen"] else ""),
@@ -87,7 +90,7 @@ def _by_processors(result: Json) -> str:
     return table(head, rows, text_columns=1)
 
 
-def _bandwidth(result: Json) -> str:
+def _bandwidth(result: Petabyte) -> str:
     rows = [
         [
             f"{figures(row['parts'])} x {row['part']}",
@@ -101,7 +104,7 @@ def _bandwidth(result: Json) -> str:
     return table(head, rows, text_columns=1)
 
 
-def _rack(results: list[Json]) -> str:
+def _rack(results: list[Rack]) -> str:
     def cell(value: float | None, unit: str) -> str:
         return "unknown" if value is None else short(value, unit)
 
@@ -122,7 +125,7 @@ def _rack(results: list[Json]) -> str:
     return table(head, rows, text_columns=2)
 
 
-def _limits(result: Json) -> str:
+def _limits(result: Rack) -> str:
     met = {True: "yes", False: "no", None: "unknown"}
     rows = [
         [

@@ -4,6 +4,7 @@ commands; other nodes, prices and queues; and bad input."""
 import csv
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,11 +73,11 @@ price_per_hour = 0.096
 """
 
 
-def by_id(result: Json) -> dict[str, Json]:
+def by_id(result: Mapping[str, Any]) -> dict[str, Json]:
     return {item["id"]: item for item in result["items"]}
 
 
-def medium(result: Json, name: str) -> Json:
+def medium(result: Mapping[str, Any], name: str) -> Json:
     (row,) = [row for row in result["media"] if row["medium"] == name]
     return dict(row)
 
@@ -107,7 +108,7 @@ def test_the_cells_of_table_8_follow_from_table_7_by_hand() -> None:
 
 def test_a_figure_of_section_6_is_within_a_percent_or_has_its_reason() -> None:
     plan = gordon.cost.plan("MaxE", link="2Gb", data="10TB")
-    items = [*gordon.cost.petabyte()["items"], *plan["items"]]
+    items: list[Any] = [*gordon.cost.petabyte()["items"], *plan["items"]]
     assert len(items) == 20 + 10 + 7
     for item in items:
         near = min(max(item["ours"], item["paper"]["low"]), item["paper"]["high"])
@@ -252,7 +253,7 @@ def test_a_figure_has_the_precision_with_which_it_is_printed() -> None:
 
 
 def test_the_paper_s_rack_follows_from_its_node() -> None:
-    result = gordon.cost.rack("MaxE")
+    result: Any = gordon.cost.rack("MaxE")
     node, enclosure, rack = result["node"], result["enclosure"], result["rack"]
     assert (enclosure["nodes"], rack["nodes"]) == (16, 256)
     assert node["capacity_bytes"] == 256e9
@@ -273,7 +274,7 @@ def test_the_paper_s_rack_follows_from_its_node() -> None:
 
 
 def test_the_pins_of_the_paper_s_controller_are_more_than_those_of_the_atom_s_hub() -> None:
-    result = gordon.cost.rack("MaxE")
+    result: Any = gordon.cost.rack("MaxE")
     assert result["node"]["controller"]["pins"] == 520
     met = {limit["what"]: limit["met"] for limit in result["limits"]}
     assert met.pop("pins of the flash controller") is False
@@ -323,7 +324,7 @@ def test_a_rented_machine_has_no_capacity_power_and_purchase_price(
 ) -> None:
     path = tmp_path / "own.toml"
     path.write_text(RENTED)
-    result = gordon.cost.rack("small", space=str(path))
+    result: Any = gordon.cost.rack("small", space=str(path))
     node = result["node"]
     assert node["capacity_bytes"] is node["active_w"] is node["price"] is None
     assert (node["read_bytes_per_s"], node["write_bytes_per_s"]) == (131e6, 131e6)
@@ -336,7 +337,7 @@ def test_a_rented_machine_has_no_capacity_power_and_purchase_price(
 
 
 def test_the_power_of_a_rack_is_compared_with_its_limit() -> None:
-    result = gordon.cost.rack("MaxE", rack_power="1300W")
+    result: Any = gordon.cost.rack("MaxE", rack_power="1300W")
     limit = result["limits"][-1]
     assert (limit["met"], limit["most"]) == (False, 1300)
     assert limit["nodes_that_fit"] == int(1300 / result["node"]["active_w"])
@@ -378,7 +379,7 @@ def test_the_paper_s_plan_by_hand() -> None:
     assert job["load_s"] == 10e12 / 250e6 == 40_000
     assert one["hidden_s_per_gb"] == 4
     assert one["load_share"] == pytest.approx(0.25 / 57.6, rel=0.01)
-    items = by_id({**result})
+    items = by_id(result)
     assert items["slice-bandwidth"]["ours"] == 57.6
     assert items["load-share"]["ours"] == pytest.approx(0.00434, rel=0.001)
 

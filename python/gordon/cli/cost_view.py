@@ -1,22 +1,20 @@
 """The screens of `gordon cost petabyte` and `gordon cost prices`."""
 
 from collections.abc import Callable
-from typing import Any
 
 from gordon.cli.paper_view import show_items
 from gordon.cli.terminal import Column, Output
 from gordon.cost.prices import Price, media
+from gordon.cost.report import Array, MediumCost, PartPrice, Petabyte
 from gordon.human import figures, short
 
-Row = dict[str, Any]
 
-
-def show_petabyte(console: Output, result: Row) -> None:
+def show_petabyte(console: Output, result: Petabyte) -> None:
     """A row for each medium, the price of bandwidth, and the figures of the paper."""
     currency, rows = result["currency"], result["media"]
 
-    def column(title: str, cell: Callable[[Row], str], of: list[Row] = rows) -> Column:
-        return Column(title, [cell(row) for row in of], right=True)
+    def column(title: str, cell: Callable[[MediumCost], str]) -> Column:
+        return Column(title, [cell(row) for row in rows], right=True)
 
     console.text(
         f"{short(result['capacity_bytes'], 'B')} on each medium, prices of "
@@ -43,19 +41,19 @@ def show_petabyte(console: Output, result: Row) -> None:
         console.table(
             [
                 Column("array", [f"{row['array']}: {_parts(row)}" for row in arrays]),
-                column(currency, lambda r: _money(r["cost"]), arrays),
-                column("a MB/s", lambda r: figures(r["cost_per_mb_s"]), arrays),
-                column("power", lambda r: short(r["active_w"], "W"), arrays),
+                Column(currency, [_money(row["cost"]) for row in arrays], right=True),
+                Column("a MB/s", [figures(row["cost_per_mb_s"]) for row in arrays], right=True),
+                Column("power", [short(row["active_w"], "W") for row in arrays], right=True),
             ]
         )
     show_items(console, result["items"])
 
 
-def _prices(result: Row) -> list[Column]:
+def _prices(result: Petabyte) -> list[Column]:
     """The prices and powers of what a server is made of: Table 7."""
     parts = result["parts"]
 
-    def column(title: str, cell: Callable[[Row], str]) -> Column:
+    def column(title: str, cell: Callable[[PartPrice], str]) -> Column:
         return Column(title, [cell(part) for part in parts], right=True)
 
     return [
@@ -72,7 +70,7 @@ def _money(cost: float) -> str:
     return short(cost, "") if cost >= 1e6 else f"{cost:,.0f}"
 
 
-def _parts(row: Row) -> str:
+def _parts(row: Array) -> str:
     return f"{figures(row['parts'])} x {row['part']}"
 
 

@@ -1,6 +1,6 @@
 """`gordon rack --node ID`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -8,6 +8,9 @@ from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.costs import RackOptions
 from gordon.options.outputs import RackTable
+
+if TYPE_CHECKING:
+    from gordon.cost.rack import Rack
 
 
 @click.command()
@@ -36,11 +39,11 @@ def rack(json_path: str | None, csv_path: str | None, **given: Any) -> None:
     output.finish(lambda console: show_rack(console, result), files)
 
 
-def _rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows(result: "Rack") -> list[dict[str, Any]]:
     """The node, the enclosure and the rack."""
     node = {key: value for key, value in result["node"].items() if key != "unknown"}
     return [
         {"level": "node", "nodes": 1} | node,
-        {"level": "enclosure"} | result["enclosure"],
-        {"level": "rack"} | result["rack"],
+        {"level": "enclosure", **result["enclosure"]},
+        {"level": "rack", **result["rack"]},
     ]

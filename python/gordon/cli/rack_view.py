@@ -1,18 +1,27 @@
 """The screen of `gordon rack`."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from gordon.cli.paper_view import show_items
 from gordon.cli.terminal import Column, Output
+from gordon.cost.rack import Limit, Rack
 from gordon.human import counted, figures, short
 
-Row = dict[str, Any]
-
+#: Values of a node that add up.
+_Sum = Literal[
+    "capacity_bytes",
+    "read_bytes_per_s",
+    "write_bytes_per_s",
+    "network_bytes_per_s",
+    "idle_w",
+    "active_w",
+    "price",
+]
 MET = {True: "yes", False: "no", None: "unknown"}
 
 
-def show_rack(console: Output, result: Row) -> None:
+def show_rack(console: Output, result: Rack) -> None:
     """The node, the enclosure and the rack, their limits, and the figures of the paper."""
     node, enclosure, rack = result["node"], result["enclosure"], result["rack"]
     about = f": {node['summary']}" if node["summary"] else ""
@@ -20,10 +29,10 @@ def show_rack(console: Output, result: Row) -> None:
         f"{node['id']} of {node['space']}{about}; storage {node['storage']}; "
         "all values are modelled"
     )
-    levels = [node, enclosure, rack]
 
-    def column(title: str, key: str, unit: str) -> Column:
-        cells = ["-" if one[key] is None else short(one[key], unit) for one in levels]
+    def column(title: str, key: _Sum, unit: str) -> Column:
+        values = [node[key], enclosure[key], rack[key]]
+        cells = ["-" if value is None else short(value, unit) for value in values]
         return Column(title, cells, right=True)
 
     columns = [
@@ -52,8 +61,8 @@ def show_rack(console: Output, result: Row) -> None:
     show_items(console, result["items"])
 
 
-def _limits(console: Output, limits: list[Row]) -> None:
-    def column(title: str, cell: Callable[[Row], str], **how: Any) -> Column:
+def _limits(console: Output, limits: list[Limit]) -> None:
+    def column(title: str, cell: Callable[[Limit], str], **how: Any) -> Column:
         return Column(title, [cell(row) for row in limits], **how)
 
     console.table(

@@ -11,27 +11,30 @@ and the powers in the same way, all parts active. Shares are those of the sum of
 
 from dataclasses import asdict
 from math import ceil
-from typing import Any
+from typing import Literal
 
 from gordon import __version__, _core, power
 from gordon.cost import inputs as files
 from gordon.cost import statements
 from gordon.cost.inputs import Inputs, Medium, Part
 from gordon.cost.paper import Cells, Figure, Item, figure, item, paper
+from gordon.cost.report import Array, ByProcessors, MediumCost, PartPrice, Petabyte
 from gordon.errors import GordonError
 from gordon.human import figures, percent
+from gordon.options import Config
 from gordon.options.costs import PetabyteOptions
-from gordon.parameters import flat
+from gordon.parameters import Parameter, flat
 from gordon.parts import Catalogue
-
-Row = dict[str, Any]
 
 #: The shipped inputs, those of Table 7.
 SHIPPED = "gordon-2009"
 #: Numbers of processors of a server that are compared.
 COUNTS = range(1, 9)
 #: The columns of Table 8.
-CELLS = {
+Cell = Literal[
+    "servers", "media_cost", "nonmedia_cost", "nonmedia_cost_share", "nonmedia_power_share"
+]
+CELLS: dict[Cell, tuple[str, str]] = {
     "servers": ("servers", ""),
     "media_cost": ("cost of media", "USD"),
     "nonmedia_cost": ("cost of the rest", "USD"),
@@ -39,8 +42,8 @@ CELLS = {
     "nonmedia_power_share": ("share of the power that is not of media", "%"),
 }
 #: Figures that depend on the number of processors.
-OF_REST = ("nonmedia_cost", "nonmedia_cost_share", "nonmedia_power_share")
-_NOUNS = {
+OF_REST: tuple[Cell, ...] = ("nonmedia_cost", "nonmedia_cost_share", "nonmedia_power_share")
+_NOUNS: dict[Cell, str] = {
     "nonmedia_cost": "the cost of the rest",
     "nonmedia_cost_share": "its share of the cost",
     "nonmedia_power_share": "its share of the power",
@@ -55,7 +58,7 @@ def petabyte(
     *,
     capacity: str | None = None,
     processors: int | None = None,
-) -> Row:
+) -> Petabyte:
     """The cost and power of storing a petabyte on each medium, next to Table 8 of the paper.
 
     `inputs` is a shipped file of prices or the path of one; `capacity` and `processors` of a server
@@ -69,9 +72,11 @@ def petabyte(
         )
     size = found.capacity.value if capacity is None else _size(capacity)
     rows = [row(name, medium, found, size, processors) for name, medium in found.media.items()]
-    by_processors = [
-        row(one["medium"], found.media[one["medium"]], found, size, count)
-        | {"is_chosen": count == one["processors"]}
+    by_processors: list[ByProcessors] = [
+        {
+            **row(one["medium"], found.media[one["medium"]], found, size, count),
+            "is_chosen": count == one["processors"],
+        }
         for one in rows
         for count in sorted({*COUNTS, one["processors"]})
     ]
@@ -103,7 +108,7 @@ def _size(capacity: str) -> float:
     return float(size)
 
 
-def _part(place: str, part: Part) -> Row:
+def _part(place: str, part: Part) -> PartPrice:
     """The price and the power of a part, and the capacity of a medium."""
     return {
         "part": place,
@@ -114,7 +119,9 @@ def _part(place: str, part: Part) -> Row:
     }
 
 
-def row(name: str, medium: Medium, found: Inputs, size: float, processors: float | None) -> Row:
+def row(
+    name: str, medium: Medium, found: Inputs, size: float, processors: float | None
+) -> MediumCost:
     """All figures of a medium. `processors` of a server are by default those of the file."""
     count = medium.processors.value if processors is None else processors
     enclosure, cpu = found.enclosure[medium.enclosure], found.processor
@@ -146,7 +153,7 @@ def row(name: str, medium: Medium, found: Inputs, size: float, processors: float
     }
 
 
-def bandwidths(found: Inputs) -> list[Row]:
+def bandwidths(found: Inputs) -> list[Array]:
     """Arrays of the same bandwidth: their price, power and price by bandwidth."""
     arrays = found.bandwidth
     assert arrays is not None
@@ -173,7 +180,7 @@ def bandwidths(found: Inputs) -> list[Row]:
     ]
 
 
-def _table8(rows: list[Row], by_processors: list[Row], found: Inputs) -> list[Item]:
+def _table8(rows: list[MediumCost], by_processors: list[ByProcessors], found: Inputs) -> list[Item]:
     """The cells of Table 8 next to ours, in its order."""
     items = []
     for ours in rows:
@@ -196,13 +203,13 @@ def _table8(rows: list[Row], by_processors: list[Row], found: Inputs) -> list[It
     return items
 
 
-def _fits(key: str, cells: Cells, counts: list[Row]) -> list[int]:
+def _fits(key: Cell, cells: Cells, counts: list[ByProcessors]) -> list[int]:
     """The numbers of processors with which a cell follows."""
     printed = figure(getattr(cells, key))
     return [int(one["processors"]) for one in counts if printed.agrees(one[key])]
 
 
-def _implied(key: str, printed: Figure, ours: Row, found: Inputs) -> float:
+def _implied(key: Cell, printed: Figure, ours: MediumCost, found: Inputs) -> float:
     """The number of processors of a server, not whole, with which the printed value follows."""
     cpu, enclosure = found.processor, found.enclosure[found.media[ours["medium"]].enclosure]
     share = printed.value / (1 - printed.value) if key.endswith("share") else None
@@ -216,7 +223,11 @@ def _implied(key: str, printed: Figure, ours: Row, found: Inputs) -> float:
 
 
 def _reason(
-    key: str, printed: Figure, ours: Row, fits: dict[str, list[int]], implied: float | None
+    key: Cell,
+    printed: Figure,
+    ours: MediumCost,
+    fits: dict[Cell, list[int]],
+    implied: float | None,
 ) -> str:
     """Why a cell does not follow."""
     if implied is None:
@@ -241,7 +252,7 @@ def _are(count: int) -> str:
     return "1 is" if count == 1 else f"{count} are"
 
 
-def _follow(cells: list[str], follows: bool = True) -> str:
+def _follow(cells: list[Cell], follows: bool = True) -> str:
     """`the cost of the rest follows`, `its share of the power and ... do not follow`."""
     names, is_one = " and ".join(_NOUNS[cell] for cell in cells), len(cells) == 1
     if follows:
@@ -249,7 +260,7 @@ def _follow(cells: list[str], follows: bool = True) -> str:
     return f"{names} {'does' if is_one else 'do'} not follow"
 
 
-def _rounded(key: str, printed: Figure, ours: Row, found: Inputs) -> str:
+def _rounded(key: Cell, printed: Figure, ours: MediumCost, found: Inputs) -> str:
     """Why a cell agrees only within the tolerance."""
     if key != "servers":
         return f"within 1 % of what rounds to {printed.text}"
@@ -261,10 +272,10 @@ def _rounded(key: str, printed: Figure, ours: Row, found: Inputs) -> str:
     )
 
 
-def _parameters(found: Inputs) -> list[Row]:
+def _parameters(found: Inputs) -> list[Parameter]:
     """A row for each input, with its place in the paper."""
     return [
-        {"kind": "cost", "part": place} | row
+        {"kind": "cost", "part": place, **row}
         for place, table in [
             ("", {"capacity": asdict(found.capacity)}),
             *((name, asdict(part)) for name, part in files.parts(found)),
@@ -276,7 +287,7 @@ def _parameters(found: Inputs) -> list[Row]:
     ]
 
 
-def _plain(table: Row) -> Row:
+def _plain(table: Config) -> Config:
     """Values with only the origin that they have."""
     return {
         key: {k: v for k, v in field.items() if v is not None} if isinstance(field, dict) else field

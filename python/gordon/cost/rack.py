@@ -6,34 +6,65 @@ the paper has none of backplanes and switches.
 """
 
 from math import floor
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from gordon import __version__
 from gordon.cost import nodes as found_nodes
 from gordon.cost import statements
-from gordon.cost.nodes import Node
-from gordon.cost.paper import paper
+from gordon.cost.nodes import Node, NodeRow
+from gordon.cost.paper import Item, paper
 from gordon.errors import GordonError
 from gordon.options.costs import RackOptions
 from gordon.quantity import number
 from gordon.survey import table6
 
-Row = dict[str, Any]
-
 #: The node of section 3.
 PAPER_NODE = "MaxE"
-#: Values of a node that add up.
-SUMS = (
-    "capacity_bytes",
-    "read_bytes_per_s",
-    "write_bytes_per_s",
-    "network_bytes_per_s",
-    "idle_w",
-    "active_w",
-    "price",
-)
 #: More nodes than any installation has.
 MOST = 1_000_000
+
+
+class Level(TypedDict):
+    """An enclosure; None for what is unknown of a node."""
+
+    nodes: int
+    capacity_bytes: float | None
+    read_bytes_per_s: float | None
+    write_bytes_per_s: float | None
+    network_bytes_per_s: float | None
+    idle_w: float | None
+    active_w: float | None
+    price: float | None
+
+
+class RackLevel(Level):
+    """A rack."""
+
+    enclosures: int
+
+
+class Limit(TypedDict):
+    """A limit and whether it is met; None if the value or the limit is not known."""
+
+    what: str
+    value: float | None
+    most: float | None
+    unit: str
+    met: bool | None
+    source: str
+    reason: str
+    nodes_that_fit: NotRequired[int]
+
+
+class Rack(TypedDict):
+    """A node, an enclosure and a rack."""
+
+    version: str
+    node: NodeRow
+    enclosure: Level
+    rack: RackLevel
+    limits: list[Limit]
+    items: list[Item]
 
 
 def rack(
@@ -43,7 +74,7 @@ def rack(
     nodes: int = RackOptions.nodes,
     enclosures: int = RackOptions.enclosures,
     rack_power: str | None = None,
-) -> Row:
+) -> Rack:
     """Capacity, bandwidth and power of a node, an enclosure and a rack, and their limits.
 
     `node` is a machine or a design of a space (`gordon.cost.nodes.find`). Figures of the paper are
@@ -64,7 +95,7 @@ def rack(
         "version": __version__,
         "node": chosen.row(),
         "enclosure": _sum(chosen, nodes),
-        "rack": {"enclosures": enclosures} | _sum(chosen, of_rack),
+        "rack": {"enclosures": enclosures, **_sum(chosen, of_rack)},
         "limits": [*_of_controller(chosen), *_of_power(chosen, of_rack, most)],
         "items": statements.of_racks(parts_w) if is_paper and parts_w is not None else [],
     }
@@ -79,18 +110,27 @@ def _watts(text: str) -> float:
     return watts
 
 
-def _sum(node: Node, count: int) -> Row:
+def _sum(node: Node, count: int) -> Level:
     """The values of a number of nodes."""
-    values = {key: getattr(node, key) for key in SUMS}
-    return {"nodes": count} | {
-        key: None if value is None else value * count for key, value in values.items()
+
+    def times(value: float | None) -> float | None:
+        return None if value is None else value * count
+
+    return {
+        "nodes": count,
+        "capacity_bytes": times(node.capacity_bytes),
+        "read_bytes_per_s": times(node.read_bytes_per_s),
+        "write_bytes_per_s": times(node.write_bytes_per_s),
+        "network_bytes_per_s": times(node.network_bytes_per_s),
+        "idle_w": times(node.idle_w),
+        "active_w": times(node.active_w),
+        "price": times(node.price),
     }
 
 
 def _limit(
     what: str, value: float | None, most: float | None, unit: str, source: str, reason: str = ""
-) -> Row:
-    """A limit and whether it is met; None if the value or the limit is not known."""
+) -> Limit:
     is_met = None if value is None or most is None else value <= most
     return {
         "what": what,
@@ -103,7 +143,7 @@ def _limit(
     }
 
 
-def _of_controller(node: Node) -> list[Row]:
+def _of_controller(node: Node) -> list[Limit]:
     """The limits of the flash controller and its board."""
     made, limits, pins = node.controller, paper().limits, paper().pins
     source = paper().source
@@ -140,7 +180,7 @@ def _of_controller(node: Node) -> list[Row]:
     return found
 
 
-def _of_power(node: Node, nodes: int, most: float | None) -> list[Row]:
+def _of_power(node: Node, nodes: int, most: float | None) -> list[Limit]:
     """The power of a node within the budget of its space, and of the rack within its limit."""
     found = []
     if node.budget_w is not None:
