@@ -1,5 +1,6 @@
-"""Input files as text. Output files, written completely or not at all: under a temporary name
-first, then renamed."""
+"""Files that users name: their text, and outputs, which are written completely or not at all, under
+a temporary name first, then renamed.
+"""
 
 import json
 import os
@@ -16,9 +17,8 @@ from gordon.errors import GordonError
 STDOUT = "-"
 
 
-def text_of(path: str | PathLike[str], what: str, hint: str = "") -> str:
-    """The text of a file; `what` the file is to be, such as `the space`. Raises GordonError if it
-    cannot be read, or is not text in UTF-8."""
+def read_text(path: str | PathLike[str], what: str, hint: str = "") -> str:
+    """The text of a file. `what` it holds and the hint are for the error. Raises GordonError."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -26,16 +26,6 @@ def text_of(path: str | PathLike[str], what: str, hint: str = "") -> str:
         raise GordonError(
             f"cannot read {what} {fspath(path)}: {why}", hint, kind="unreadable-file"
         ) from None
-
-
-def table_of(content: str, origin: str) -> dict[str, Any]:
-    """The table of a TOML file, whose name is `origin`. Raises GordonError."""
-    import tomllib
-
-    try:
-        return tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
-        raise GordonError(f"{origin}: {error}", "fix the TOML at this place", "bad-toml") from None
 
 
 def write_all(files: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from os import fspath
 from pathlib import Path
 
 from gordon import _core, parts
-from gordon.files import text_of
+from gordon.files import read_text
 from gordon.options import Config as Config
 from gordon.options import Device as Device
 
@@ -28,7 +28,8 @@ def load(kind: str, device: Device) -> Config:
         return parts.load(kind, path)
     if not ("/" in path or path.endswith(".toml") or Path(path).is_file()):
         raise parts.unknown(f"{kind} preset", path, names)
-    content = text_of(path, "the device file", f"`gordon {kind} presets` lists the shipped devices")
+    hint = f"`gordon {kind} presets` lists the shipped devices"
+    content = read_text(path, "the device file", hint)
     loaded: Config = json.loads(_core.load_toml(kind, content, path))
     return loaded
 

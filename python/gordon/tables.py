@@ -6,6 +6,7 @@ nearest known one.
 
 import dataclasses
 import re
+import tomllib
 import types
 import typing
 from dataclasses import dataclass
@@ -53,6 +54,14 @@ Share = Annotated[Value, Limits("", 0, 1)]
 Some = Annotated[Value, Limits("", 0.01, 1)]
 
 T = TypeVar("T")
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The table of a TOML text. Raises GordonError."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise GordonError(str(error), "fix the TOML at this place", "bad-toml") from None
 
 
 def read(kind: type[T], table: Any, where: str) -> T:

@@ -20,7 +20,10 @@ from gordon.cli import gordon
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/REFERENCE.md"
 WIDTH = 90
-KINDS = ("space", "cpu", "memory", "network", "overhead", "flash", "disk", "drive", "sort", "jobs")
+KINDS = (
+    *("space", "cpu", "memory", "network", "overhead", "machine"),
+    *("flash", "disk", "drive", "sort", "jobs"),
+)
 
 
 def commands(command: click.Command, parent: click.Context | None, name: str) -> Iterator[str]:

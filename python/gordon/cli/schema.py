@@ -10,6 +10,7 @@ KINDS = (
     "memory",
     "network",
     "overhead",
+    "machine",
     "flash",
     "disk",
     "drive",

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Annotated
 
 from gordon import tables
-from gordon.errors import GordonError
-from gordon.files import table_of, text_of
+from gordon.errors import GordonError, located
+from gordon.files import read_text
 from gordon.parts import unknown
 from gordon.tables import Bytes, Limits, Value
 
-_HINT = "`gordon cost inputs` prints the shipped ones as a template"
 
 #: A price in the currency of the file. Nothing of a server costs more than a billion.
 Price = Annotated[Value, Limits("", 0.001, 1e9)]
@@ -104,13 +103,11 @@ def load(inputs: str) -> Inputs:
     """A shipped file of inputs, or the file at a path, checked. Raises GordonError."""
     is_path = "/" in inputs or inputs.endswith(".toml") or Path(inputs).is_file()
     origin = inputs if inputs not in names() and is_path else f"{inputs}.toml"
-    content = text_of(inputs, "the inputs", _HINT) if origin == inputs else text(inputs)
-    table = table_of(content, origin)
-    try:
-        found = tables.read(Inputs, table, "")
+    hint = "`gordon cost inputs` prints the shipped ones as a template"
+    content = read_text(inputs, "the inputs", hint) if origin == inputs else text(inputs)
+    with located(origin):
+        found = tables.read(Inputs, tables.parse(content), "")
         _check(found)
-    except GordonError as error:
-        raise error.at(origin) from None
     return found
 
 

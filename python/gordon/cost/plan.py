@@ -13,7 +13,7 @@ from gordon.cost import statements
 from gordon.cost.nodes import Node, NodeRow
 from gordon.cost.paper import Item
 from gordon.errors import GordonError
-from gordon.files import text_of
+from gordon.files import read_text
 from gordon.options import Config, Path
 from gordon.options.costs import PlanOptions
 from gordon.reports.plan import PlanReport
@@ -91,7 +91,7 @@ def _jobs(jobs: Path | Config) -> Config:
         return jobs
     path = fspath(jobs)
     hint = "a TOML file with a table [[jobs]] for each job (`gordon schema jobs`)"
-    content = text_of(path, "the jobs", hint)
+    content = read_text(path, "the jobs", hint)
     found: Config = json.loads(_core.load_toml("jobs", content, path))
     return found
 

@@ -14,17 +14,17 @@ ignores clocks, temperature and instruction mix, and its values are always `mode
 programs: its idle baseline is the idle power of the parts only if nothing else runs.
 """
 
+import json
 import os
 import re
 import time
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gordon import _core, parts, power
 from gordon.energy.meter import Channel, Meter, MeterAbout
-from gordon.errors import GordonError
+from gordon.errors import GordonError, located
 from gordon.quantity import number
 
 NAME = "model"
@@ -179,28 +179,25 @@ def machine(which: str, root: Path) -> Machine:
     else:
         try:
             text = Path(which).read_text(encoding="utf-8")
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             raise parts.unknown("machine", which, names()) from None
+    catalogue = parts.Catalogue()
     try:
-        table = tomllib.loads(text)
-        core = parts.load("cpu", table["core"])
-        module = parts.load("memory", table["memory"]["part"])
-        size = _core.parse_bytes(table["memory"]["size"])
-        storage, overhead = table["storage"], parts.load("overhead", table["overhead"])
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, FileNotFoundError) as error:
-        raise GordonError(
-            f"machine {which}: {type(error).__name__}: {error}",
-            "a file with core, memory = { part, size }, storage and overhead, as that of "
-            "`model:server-2023`",
-            kind="bad-machine",
-        ) from None
+        table = json.loads(_core.load_toml(KIND, text, which))
+        with located(which):
+            core = catalogue.get("cpu", table["core"])
+            module = catalogue.get("memory", table["memory"]["part"])
+            overhead = catalogue.get("overhead", table["overhead"])
+    except GordonError as error:
+        what, hint = error.args
+        raise GordonError(what, hint, kind="bad-machine") from None
     return Machine(
         core=_level(core),
         cores=count_of_processors(root),
         module=_level(module),
-        modules=memory_bytes(root) / size,
-        disk=_storage(storage),
-        overhead=power.fit(overhead, parts.Catalogue())["ratio"],
+        modules=memory_bytes(root) / _core.parse_bytes(table["memory"]["size"]),
+        disk=_storage(table["storage"]),
+        overhead=power.fit(overhead, catalogue)["ratio"],
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, NotRequired, TypedDict
 
 from gordon import __version__, _core
 from gordon.errors import GordonError
-from gordon.files import text_of
+from gordon.files import read_text
 from gordon.human import short
 from gordon.options import Path, Progress, dealt, several
 from gordon.options.sorting import Records, SortSettings
@@ -66,7 +66,7 @@ def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"transfers": {}}
     if config is not None:
         origin = fspath(config)
-        text = text_of(config, "the settings")
+        text = read_text(config, "the settings", "a TOML file (`gordon schema sort`)")
         found = json.loads(_core.load_toml("sort", text, origin))
     how = SortSettings(**options)
     if how.preset is not None:

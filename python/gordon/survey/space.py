@@ -10,7 +10,7 @@ from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
-from gordon.files import text_of
+from gordon.files import read_text
 from gordon.parts import Catalogue, unknown
 from gordon.survey import quotas
 
@@ -53,7 +53,7 @@ def read(space: str) -> str:
         return text(space)
     if path(space) is None:
         raise unknown("space", space, names())
-    return text_of(space, "the space", "`gordon spaces` lists the shipped spaces")
+    return read_text(space, "the space", "`gordon spaces` lists the shipped spaces")
 
 
 def load(space: str) -> Space:

@@ -24,9 +24,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from gordon import parts
+from gordon import parts, tables
 from gordon.errors import GordonError, located
-from gordon.files import table_of, text_of
+from gordon.files import read_text
 from gordon.sweep import axes
 from gordon.sweep.commands import INPUTS, NAMES_OR_FILES, Command, Values, find
 
@@ -142,10 +142,9 @@ class Sweep:
 def load(file: str | os.PathLike[str]) -> Sweep:
     """Reads and checks the file of a sweep. Raises GordonError."""
     path = Path(file)
-    text = text_of(path, "the sweep", "a TOML file: `gordon sweep --help`")
-    table = table_of(text, str(path))
+    text = read_text(path, "the sweep", "a TOML file: `gordon sweep --help`")
     with located(str(path)):
-        return parse(table, path.parent)
+        return parse(tables.parse(text), path.parent)
 
 
 def parse(table: dict[str, Any], folder: Path) -> Sweep:

@@ -55,6 +55,34 @@ pub struct Memory {
     pub bandwidth: Sourced<Bytes>,
 }
 
+/// A machine whose energy the meter `model` computes from its parts. The numbers of cores, memory
+/// modules and disks are those of the machine on which the meter runs.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeteredMachine {
+    /// One-line description of the machine. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Name of the processor part, one for each processor that Linux counts.
+    pub core: String,
+    /// Main memory.
+    pub memory: MeteredMemory,
+    /// Name of the storage part, one for each disk.
+    pub storage: String,
+    /// Name of the overhead part.
+    pub overhead: String,
+}
+
+/// Main memory of a machine whose energy is computed from its parts.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeteredMemory {
+    /// Name of the memory part.
+    pub part: String,
+    /// Size of one module; there are as many as make up the memory of the machine.
+    pub size: Bytes,
+}
+
 /// Network link of a node. The link draws no power in this model, because Table 3 of the Gordon
 /// paper has no figure for it.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]

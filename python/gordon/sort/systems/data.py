@@ -7,8 +7,9 @@ from importlib.resources import files
 from os import PathLike, fspath
 from typing import Any
 
-from gordon.errors import GordonError
-from gordon.files import table_of, text_of
+from gordon import tables
+from gordon.errors import GordonError, located
+from gordon.files import read_text
 from gordon.settings import split
 
 Table = dict[str, Any]
@@ -44,9 +45,10 @@ def shipped() -> Table:
 
 def read(path: str | PathLike[str]) -> Table:
     """The content of a user's file. Raises GordonError."""
-    where = fspath(path)
     hint = "a TOML file of parts and systems, as in the guide"
-    return table_of(text_of(where, "the file of systems", hint), where)
+    text = read_text(path, "the file of systems", hint)
+    with located(fspath(path)):
+        return tables.parse(text)
 
 
 def joined(own: Table, where: str) -> tuple[Table, list[str]]:

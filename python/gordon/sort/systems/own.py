@@ -17,7 +17,7 @@ from typing import Any
 
 from gordon import __version__
 from gordon.errors import GordonError
-from gordon.files import text_of
+from gordon.files import read_text
 from gordon.parts import unknown
 from gordon.sort.systems.demand import Demand, Group, Phase
 
@@ -37,8 +37,9 @@ class Run:
 def read(path: str | PathLike[str], home: str | None = None) -> Run:
     """The run in a file; `home`, if given, is the system that it ran on."""
     where = fspath(path)
+    text = read_text(path, "the run", HINT)
     try:
-        report = json.loads(text_of(where, "the run"))
+        report = json.loads(text)
     except json.JSONDecodeError as error:
         raise GordonError(f"{where}: not JSON: {error}", HINT, "bad-run") from None
     if not isinstance(report, dict):
