@@ -183,22 +183,22 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
         options.tls = Some(tls.map_err(raise)?);
     }
     let server = Server::start(options).map_err(raise)?;
-    let mut beside: Vec<_> = config.sockets.iter().map(|path| Listen::Unix(stat(path))).collect();
+    let mut stats: Vec<_> = config.sockets.iter().map(|path| Listen::Unix(stat(path))).collect();
     for place in &config.metrics {
-        beside.push(Listen::Tcp { address: address(place)?, insecure: config.insecure });
+        stats.push(Listen::Tcp { address: address(place)?, insecure: config.insecure });
     }
-    let metrics = beside.iter().map(|place| Metrics::start(serving.clone(), place));
+    let metrics = stats.iter().map(|place| Metrics::start(serving.clone(), place));
     let metrics: Vec<_> = metrics.collect::<Result<_, _>>().map_err(raise)?;
     let background = serving.start_idle_worker().map_err(raise)?;
-    let told = Ready {
+    let ready_json = Ready {
         places: server.uris(),
         status: metrics.iter().map(Metrics::uri).collect(),
         capacity: serving.export().info().size.0,
         warnings,
     };
-    let told = serde_json::to_string(&told).map_err(raise)?;
+    let ready_json = serde_json::to_string(&ready_json).map_err(raise)?;
     // A signal handler that raises stops the server; the signal may arrive while `ready` runs.
-    let heard = ready.call1((told,)).map(|_| ());
+    let heard = ready.call1((ready_json,)).map(|_| ());
     while heard.is_ok() && py.check_signals().is_ok() {
         py.detach(|| std::thread::sleep(Duration::from_millis(50)));
     }

@@ -36,9 +36,15 @@ fn one(value: f64) -> Values {
     vec![(String::new(), value)]
 }
 
+/// Values by a label.
+fn by(label: &str, values: &[(&str, f64)]) -> Values {
+    values.iter().map(|(name, value)| (format!("{{{label}=\"{name}\"}}"), *value)).collect()
+}
+
+/// Counts by a label.
 #[allow(clippy::cast_precision_loss)]
-fn by(label: &str, values: &[(&str, u64)]) -> Values {
-    values.iter().map(|(name, v)| (format!("{{{label}=\"{name}\"}}"), *v as f64)).collect()
+fn counts(label: &str, counts: &[(&str, u64)]) -> Values {
+    by(label, &counts.iter().map(|(name, count)| (*name, *count as f64)).collect::<Vec<_>>())
 }
 
 /// The buckets of a histogram by powers of two. As Prometheus requires, each includes those below.
@@ -78,7 +84,7 @@ fn common(s: &Status, text: &mut Text) {
         "requests_total",
         "counter",
         "Requests of hosts.",
-        &by(
+        &counts(
             "kind",
             &[
                 ("read", h.reads),
@@ -94,7 +100,7 @@ fn common(s: &Status, text: &mut Text) {
         "bytes_total",
         "counter",
         "Bytes of hosts.",
-        &by(
+        &counts(
             "kind",
             &[
                 ("read", h.host_bytes_read),
@@ -125,17 +131,13 @@ fn common(s: &Status, text: &mut Text) {
             ("flash", flash.flash_failures),
         ]);
     }
-    text.family("errors_total", "counter", "What went wrong below.", &by("kind", &errors));
+    text.family("errors_total", "counter", "What went wrong below.", &counts("kind", &errors));
     if let Some(e) = &s.emulation {
         text.family(
             "late_us",
             "gauge",
             "Answers later than simulated time asks for.",
-            &[
-                ("{of=\"mean\"}".to_owned(), e.late_mean_us),
-                ("{of=\"p99\"}".to_owned(), e.late_p99_us),
-                ("{of=\"max\"}".to_owned(), e.late_max_us),
-            ],
+            &by("of", &[("mean", e.late_mean_us), ("p99", e.late_p99_us), ("max", e.late_max_us)]),
         );
     }
     text.family(
@@ -159,7 +161,7 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
         "pages_programmed_total",
         "counter",
         "Logical pages programmed.",
-        &by(
+        &counts(
             "cause",
             &[
                 ("host", s.programmed.host),
@@ -184,7 +186,7 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
         "collections_total",
         "counter",
         "Super-blocks emptied.",
-        &by("cause", &[("gc", s.collections), ("wear", s.levelled)]),
+        &counts("cause", &[("gc", s.collections), ("wear", s.levelled)]),
     );
     text.family(
         "gc_page_reads_total",
@@ -196,7 +198,7 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
         "buffer_hits_total",
         "counter",
         "Requests served by a buffer.",
-        &by(
+        &counts(
             "how",
             &[
                 ("combined", s.combined),
@@ -210,23 +212,22 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
         "pages",
         "gauge",
         "Logical pages.",
-        &by("state", &[("mapped", s.mapped_pages), ("exported", s.exported_pages.into())]),
+        &counts("state", &[("mapped", s.mapped_pages), ("exported", s.exported_pages.into())]),
     );
     text.family(
         "blocks",
         "gauge",
         "Super-blocks.",
-        &by("state", &[("free", s.free_blocks.into()), ("good", s.good_blocks.into())]),
+        &counts("state", &[("free", s.free_blocks.into()), ("good", s.good_blocks.into())]),
     );
     text.family(
         "block_erases",
         "gauge",
         "Erases of super-blocks over their life.",
-        &[
-            ("{of=\"least\"}".to_owned(), s.wear.least.into()),
-            ("{of=\"mean\"}".to_owned(), s.wear.mean),
-            ("{of=\"most\"}".to_owned(), s.wear.most.into()),
-        ],
+        &by(
+            "of",
+            &[("least", s.wear.least.into()), ("mean", s.wear.mean), ("most", s.wear.most.into())],
+        ),
     );
     let die_groups: Vec<_> = s
         .die_groups
@@ -242,7 +243,6 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
         })
         .collect();
     text.family("operations_total", "counter", "Operations of the array.", &die_groups);
-    #[allow(clippy::cast_precision_loss)]
     if let Some(busy) = &s.busy_ns {
         let seconds = |of: &str, parts: &[u64]| -> Vec<_> {
             let each = |(at, ns): (usize, &u64)| {
@@ -277,16 +277,20 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
 fn of_disk(s: &DiskStatus, text: &mut Text) {
     let Some(d) = &s.disk else { return };
     let moves = [("all", d.positionings), ("arm", d.seeks)];
-    text.family("positionings_total", "counter", "Modelled: moves of heads.", &by("of", &moves));
-    let seconds = |ms: f64, of: &str| (format!("{{of=\"{of}\"}}"), ms / 1e3);
-    let spent = [seconds(d.seek_ms.total, "seek"), seconds(d.rotation_ms.total, "rotation")];
+    text.family(
+        "positionings_total",
+        "counter",
+        "Modelled: moves of heads.",
+        &counts("of", &moves),
+    );
+    let spent = [("seek", d.seek_ms.total / 1e3), ("rotation", d.rotation_ms.total / 1e3)];
+    let spent = by("of", &spent);
     text.family("positioning_seconds_total", "counter", "Modelled: time in them.", &spent);
     let hits = [("buffer", d.buffer_hits), ("read_ahead", d.read_ahead_hits)];
-    text.family("buffer_hits_total", "counter", "Modelled: reads served.", &by("how", &hits));
+    text.family("buffer_hits_total", "counter", "Modelled: reads served.", &counts("how", &hits));
     let destages = one(d.destages as f64);
     text.family("destages_total", "counter", "Modelled: writes to the medium.", &destages);
-    let busy = [("reading", d.reading), ("writing", d.writing)];
-    let busy = busy.map(|(of, part)| (format!("{{of=\"{of}\"}}"), part));
+    let busy = by("of", &[("reading", d.reading), ("writing", d.writing)]);
     text.family("busy", "gauge", "Modelled: busy part of the time.", &busy);
     if let Some(energy) = d.energy_j {
         text.family("energy_joules_total", "counter", "Modelled: energy.", &one(energy));

@@ -54,7 +54,8 @@ enum Swept<'a> {
     One(bool),
     /// Two objectives: the second, and its least value.
     Two(&'a [f64], Option<f64>),
-    /// Three: the rank of the second objective of each design, the third, and its minima by rank.
+    /// Three: by design, the rank of its second objective and its third objective; and by rank, the
+    /// least third objective of the designs so far.
     Three(Vec<u32>, &'a [f64], Minima),
     /// More: the objectives, and the front.
     More(&'a [&'a [f64]], Vec<usize>),

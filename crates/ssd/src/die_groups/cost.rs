@@ -31,9 +31,9 @@ impl CellTimes {
         Self { types: types.to_vec(), factor }
     }
 
-    /// The time of page `page` of a block. The low word of `factor * page` is the fractional part
-    /// of `page / types`; multiplied by `types`, it is the remainder (Lemire, Kaser and Kurz,
-    /// 2019).
+    /// The time of page `page` of a block, whose type is the remainder of `page / types`. The low
+    /// word of `factor * page` is the fractional part of that quotient, and the fraction times
+    /// `types` is the remainder (Lemire, Kaser and Kurz, 2019): no division for each page.
     #[inline]
     pub fn of(&self, page: u32) -> Ns {
         let part = u128::from(self.factor.wrapping_mul(u64::from(page)));
