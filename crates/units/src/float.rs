@@ -1,10 +1,10 @@
 //! Physical quantities: power, energy, frequency, voltage, data rate.
 
 use crate::parse::{self, ParseError};
+use crate::sums::sums;
 use crate::whole::Ns;
 use core::fmt;
-use core::iter::Sum;
-use core::ops::{Add, AddAssign, Div, Mul, Sub};
+use core::ops::{Div, Mul};
 use core::str::FromStr;
 
 macro_rules! float {
@@ -17,28 +17,7 @@ macro_rules! float {
         #[repr(transparent)]
         pub struct $name(pub f64);
 
-        impl Add for $name {
-            type Output = Self;
-            #[inline]
-            fn add(self, other: Self) -> Self {
-                Self(self.0 + other.0)
-            }
-        }
-
-        impl AddAssign for $name {
-            #[inline]
-            fn add_assign(&mut self, other: Self) {
-                self.0 += other.0;
-            }
-        }
-
-        impl Sub for $name {
-            type Output = Self;
-            #[inline]
-            fn sub(self, other: Self) -> Self {
-                Self(self.0 - other.0)
-            }
-        }
+        sums!($name);
 
         impl Mul<f64> for $name {
             type Output = Self;
@@ -54,12 +33,6 @@ macro_rules! float {
             #[inline]
             fn div(self, other: Self) -> f64 {
                 self.0 / other.0
-            }
-        }
-
-        impl Sum for $name {
-            fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
-                items.fold(Self(0.0), Add::add)
             }
         }
 

@@ -26,6 +26,7 @@ mod random_stream;
 mod schema;
 #[cfg(feature = "serde")]
 mod sourced;
+mod sums;
 #[cfg(feature = "serde")]
 mod text_serde;
 mod whole;

@@ -1,9 +1,9 @@
 //! Exact quantities: bytes and nanoseconds.
 
 use crate::parse::{self, ParseError};
+use crate::sums::sums;
 use core::fmt;
-use core::iter::Sum;
-use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use core::ops::{Div, Mul, SubAssign};
 use core::str::FromStr;
 
 macro_rules! whole {
@@ -26,28 +26,7 @@ macro_rules! whole {
             }
         }
 
-        impl Add for $name {
-            type Output = Self;
-            #[inline]
-            fn add(self, other: Self) -> Self {
-                Self(self.0 + other.0)
-            }
-        }
-
-        impl AddAssign for $name {
-            #[inline]
-            fn add_assign(&mut self, other: Self) {
-                self.0 += other.0;
-            }
-        }
-
-        impl Sub for $name {
-            type Output = Self;
-            #[inline]
-            fn sub(self, other: Self) -> Self {
-                Self(self.0 - other.0)
-            }
-        }
+        sums!($name);
 
         impl SubAssign for $name {
             #[inline]
@@ -69,12 +48,6 @@ macro_rules! whole {
             #[inline]
             fn div(self, parts: u64) -> Self {
                 Self(self.0 / parts)
-            }
-        }
-
-        impl Sum for $name {
-            fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
-                items.fold(Self::ZERO, Add::add)
             }
         }
 
