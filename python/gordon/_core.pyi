@@ -166,7 +166,10 @@ class MachinePower:
     """
 
     def __init__(
-        self, parts: list[tuple[str, float, float, list[float]]], overhead: float
+        self,
+        parts: list[tuple[str, float, float, list[float]]],
+        overhead: float,
+        supply: str | None = None,
     ) -> None: ...
     def energy(self, seconds: float, busy: dict[str, list[float]]) -> list[float]:
         """Joules; `busy` has the seconds of each kind of work by part, summed over its number."""
@@ -182,6 +185,9 @@ def plan(config: str) -> str:
 
 def replicas(config: str, tick: Callable[[int, int], None] | None = None) -> str:
     """Simulates replicas on flash and on sleeping disks (JSON); returns the report (JSON)."""
+
+def machine_power(config: str) -> tuple[float, float] | None:
+    """Idle and greatest watts at the plug of a machine with a storage; None if they are unknown."""
 
 def storage_power(name: str, parts: str) -> tuple[float, float, float]:
     """Watts of a storage part when idle, when it only reads, and when it only writes."""

@@ -3,13 +3,14 @@
 The core has the power model. The overhead of a node (supply, fans) is a fixed ratio to the power of
 its parts, which the Gordon paper does not print (section 5.2). The ratio is fitted here to machines
 whose total power is known, by least squares of the relative error: for parts s and totals t it is
-sum(s/t) / sum((s/t)^2).
+sum(s/t) / sum((s/t)^2). The loss of a power supply may be apart from a ratio that is given.
 """
 
 import json
 from typing import Any, TypedDict
 
 from gordon import _core
+from gordon.errors import GordonError
 from gordon.parts import Catalogue, Part
 from gordon.quantity import number, value
 
@@ -31,6 +32,31 @@ class Fitted(TypedDict):
     #: The ratio as parts have it: with its source.
     field: Any
     anchors: list[Anchor]
+
+
+def supply(overhead: Part, parts: Catalogue) -> str | None:
+    """The power supply of an overhead part, as `_core.MachinePower` takes it; None without one.
+    Raises GordonError for an unknown supply, and for one next to a fitted ratio."""
+    given = overhead.get("supply")
+    if given is None:
+        return None
+    if overhead.get("ratio") is None:
+        raise GordonError(
+            "overhead: a supply is given, and the ratio is fitted to machines whose power has the "
+            "loss of their supplies",
+            "a ratio without the loss of the supply, or no supply",
+            kind="bad-config",
+        )
+    kind = given["part"]
+    return json.dumps({"supply": given, "kinds": {kind: parts.get("supply", kind)}})
+
+
+def at_plug(
+    overhead: Part, ratio: float, parts: Catalogue, idle: float, active: float
+) -> tuple[float, float]:
+    """Idle and active watts at the plug of a node whose parts draw these watts."""
+    of_parts = _core.MachinePower([("parts", 1.0, idle, [active])], ratio, supply(overhead, parts))
+    return sum(of_parts.idle()), sum(of_parts.max())
 
 
 def fit(overhead: Part, parts: Catalogue, memory_per: str = "node") -> Fitted:
@@ -74,6 +100,21 @@ def node(
         "parts": {k: {name: parts.get(k, name)} for k, name in made_of.items()},
     }
     return _core.node_power(json.dumps(config))
+
+
+def machine(
+    whole: dict[str, Any], stored: dict[str, Any], parts: Catalogue
+) -> tuple[float, float] | None:
+    """Watts at the plug of a machine with one of its storages, when idle and when all of it is
+    active; None if the power of the machine is unknown."""
+    used: dict[str, dict[str, Part]] = {}
+    name, supplied = stored.get("part"), whole.get("supply")
+    if name is not None:
+        kind = parts.storage_kind(name)
+        used[kind] = {name: parts.get(kind, name)}
+    if supplied is not None:
+        used["supply"] = {supplied["part"]: parts.get("supply", supplied["part"])}
+    return _core.machine_power(json.dumps({"machine": whole, "storage": stored, "parts": used}))
 
 
 def storage(name: str, parts: Catalogue) -> tuple[float, float, float]:

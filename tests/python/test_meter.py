@@ -556,6 +556,26 @@ def test_a_machine_of_the_core_is_parts_and_overhead() -> None:
             machine.energy(10, busy)
 
 
+def test_a_supply_of_the_overhead_loses_what_it_does_at_the_mean_power(tmp_path: Path) -> None:
+    proc(tmp_path, 0, 0)
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'core = "core2"\nmemory = { part = "ddr2-2gib", size = "2GiB" }\n'
+        'storage = "sata-7200-1tb"\noverhead = "server-2023-supply"\n'
+    )
+    machine = model.machine(str(own), tmp_path)
+    drawn = machine.power(["sda"])
+    parts = 2 * 20.8 + machine.modules * 5.3 + 17
+    most = 1.22 * parts
+    # All parts are half of the rated power, where Titanium has an efficiency of 96 %.
+    assert sum(drawn.max()) == pytest.approx(most / 0.96)
+    idle = 1.22 * (2 * 12 + machine.modules * 3 + 9)
+    low, half = (0.4 * most * (1 / 0.94 - 1), most * (1 / 0.96 - 1))
+    lost = low + (half - low) * (idle / (2 * most) - 0.2) / 0.3
+    assert sum(drawn.idle()) == pytest.approx(idle + lost)
+    assert sum(drawn.energy(10, {})) == pytest.approx(10 * (idle + lost))
+
+
 @pytest.mark.parametrize("name", model.names())
 def test_machines_of_the_catalogue(tmp_path: Path, name: str) -> None:
     proc(tmp_path, 0, 0)

@@ -153,7 +153,7 @@ fn job_design(id: u64, place: Place, cores: u32) -> JobDesign {
     let cost = 0.01 + 0.02 * speed * f64::from(cores) + 0.2 / place.storage_factor();
     let per_hour = cost * (0.8 + 0.4 * share(&mut SplitMix64(id)));
     let rate = Some(Rate { per_hour, minimum: 0.0 });
-    JobDesign { speed, speed_error: 0.1, uncached: 0.0, power: Some(power), rate }
+    JobDesign { speed, speed_error: 0.1, uncached: 0.0, power: Some(power.into()), rate }
 }
 
 /// Nodes of the groups, by number of processors.

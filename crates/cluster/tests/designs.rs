@@ -19,6 +19,7 @@ use gordon_cluster::space::config::{MemoryPer, NodeCommon, Parts};
 use gordon_cluster::space::cores::Cores;
 use gordon_cluster::space::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
 use gordon_cluster::space::resources::Rate;
+use gordon_cluster::space::whole::WholePower;
 use gordon_cluster::survey::in_batches;
 use gordon_cluster::trace::sample::{JobSample, mark_steady};
 use gordon_units::{Hertz, Ns, SplitMix64, Watts};
@@ -309,7 +310,7 @@ fn a_design_of_the_job_model_is_the_same_alone_and_in_a_group() {
                 speed: draw.scaled(0.05, 20.0),
                 speed_error: if draw.chance(0.5) { 0.0 } else { 0.3 * draw.share() },
                 uncached: if draw.chance(0.7) { 0.0 } else { draw.secs() },
-                power: draw.chance(0.9).then(|| draw.power()),
+                power: draw.chance(0.9).then(|| draw.power().into()),
                 rate: draw.chance(0.9).then(|| Rate {
                     per_hour: draw.scaled(0.01, 10.0),
                     minimum: if draw.chance(0.5) { 0.0 } else { draw.secs() },
@@ -352,7 +353,7 @@ fn joules(
     numbers: NodeNumbers,
     storage: Option<StoragePower>,
     design: &JobDesign,
-    power: Power,
+    power: WholePower,
     cores: u32,
     secs: f64,
 ) -> f64 {
@@ -367,7 +368,7 @@ fn joules(
             Usage { read: read / target, write: write / target, controller: controller / target };
         storage.add(secs, &usage, &mut energy);
     }
-    power.energy(secs, busy).0 + energy.total().0
+    power.ends.energy(secs, busy).0 + energy.total().0
 }
 
 #[test]

@@ -95,6 +95,7 @@ fn a_machine_of_the_same_parts_draws_the_same_as_a_node() {
             watts(3.0, 9.0, &[13.0, 17.0]),
         ],
         overhead_ratio: 1.5,
+        supply: None,
     };
     let sum = |values: Vec<Watts>| values.iter().map(|watts| watts.0).sum();
     close(node.idle().0, sum(machine.idle()));
@@ -114,7 +115,7 @@ fn a_machine_of_the_same_parts_draws_the_same_as_a_node() {
 #[test]
 fn work_beyond_the_available_time_is_shortened_to_it() {
     let disk = PartPower { count: 1.0, idle: Watts(9.0), active: vec![Watts(13.0), Watts(17.0)] };
-    let machine = MachinePower { parts: vec![disk], overhead_ratio: 1.0 };
+    let machine = MachinePower { parts: vec![disk], overhead_ratio: 1.0, supply: None };
     // 30 s of reads and 10 s of writes in 10 s: three quarters of the time are reads.
     close(machine.energy(10.0, &[vec![30.0, 10.0]])[0].0, 7.5 * 13.0 + 2.5 * 17.0);
 }

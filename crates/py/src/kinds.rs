@@ -15,6 +15,7 @@ use gordon_cluster::model::paper::report::{DesignReport, PaperExtras};
 use gordon_cluster::model::service::report::{ServiceExtras, ServiceReport};
 use gordon_cluster::model::tasks::report::{TasksExtras, TasksReport};
 use gordon_cluster::space::config::{Cpu, Memory, MeteredMachine, Network, Overhead, Space};
+use gordon_cluster::space::supply::PowerSupply;
 use gordon_cluster::survey::report::SurveyReport;
 use gordon_config::{Kind, ReportKind};
 use gordon_hdd::DiskConfig;
@@ -36,13 +37,14 @@ use gordon_trace::spark::{EventLogSummary, NetworkEstimate, RecordedStages};
 use gordon_trace::{AnonymiseReport, TraceSummary};
 use gordon_workload::{CorpusManifest, WebReport};
 
-pub(crate) const KINDS: [Kind; 12] = [
+pub(crate) const KINDS: [Kind; 13] = [
     Kind::of::<Space>("space"),
     Kind::of::<Cpu>("cpu"),
     Kind::of::<Memory>("memory"),
     Kind::of::<Network>("network"),
     Kind::of::<Overhead>("overhead"),
     Kind::of::<MeteredMachine>("machine"),
+    Kind::of::<PowerSupply>("supply"),
     Kind::of::<SsdConfig>("flash"),
     Kind::of::<DiskConfig>("disk"),
     Kind::of::<ClassicConfig>("drive"),

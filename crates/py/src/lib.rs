@@ -170,6 +170,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(replicas::replicas, module)?)?;
     module.add_class::<power::MachinePower>()?;
+    module.add_function(wrap_pyfunction!(power::machine_power, module)?)?;
     module.add_function(wrap_pyfunction!(power::storage_power, module)?)?;
     Ok(())
 }

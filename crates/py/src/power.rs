@@ -2,12 +2,16 @@
 
 use crate::error::raise;
 use gordon_cluster::space::config::Parts;
+use gordon_cluster::space::machine::{Machine, StorageTable};
 use gordon_cluster::space::node::{self, PartPower, StoragePower};
+use gordon_cluster::space::supply::{LoadedSupply, NodeSupply, PowerSupply};
+use gordon_cluster::space::whole::levels;
 use gordon_config::from_json;
 use gordon_units::Watts;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::collections::HashMap;
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
 
 /// Name, number, idle watts of one, and its watts during each kind of work.
 type Part = (String, f64, f64, Vec<f64>);
@@ -21,8 +25,12 @@ pub struct MachinePower {
 
 #[pymethods]
 impl MachinePower {
+    /// `overhead` is the ratio of the machine's power to that of its parts; `supply` (JSON) a power
+    /// supply whose loss is not in it, and the kinds of supplies.
     #[new]
-    fn new(parts: Vec<Part>, overhead: f64) -> Self {
+    #[pyo3(signature = (parts, overhead, supply=None))]
+    fn new(parts: Vec<Part>, overhead: f64, supply: Option<&str>) -> PyResult<Self> {
+        let supply = supply.map(loaded_supply).transpose()?;
         let (names, parts) = parts
             .into_iter()
             .map(|(name, count, idle, active)| {
@@ -30,7 +38,8 @@ impl MachinePower {
                 (name, PartPower { count, idle: Watts(idle), active })
             })
             .unzip();
-        Self { names, machine: node::MachinePower { parts, overhead_ratio: overhead } }
+        let machine = node::MachinePower { parts, overhead_ratio: overhead, supply };
+        Ok(Self { names, machine })
     }
 
     /// Joules over a time in seconds. `busy` has the seconds of each kind of work by part; parts
@@ -61,6 +70,37 @@ impl MachinePower {
     fn max(&self) -> Vec<f64> {
         self.machine.max().into_iter().map(|watts| watts.0).collect()
     }
+}
+
+/// A power supply, and the kinds of the catalogue.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SupplyOfNode {
+    supply: NodeSupply,
+    kinds: BTreeMap<String, PowerSupply>,
+}
+
+fn loaded_supply(json: &str) -> PyResult<LoadedSupply> {
+    let SupplyOfNode { supply, kinds } = from_json(json, "supply").map_err(raise)?;
+    LoadedSupply::new(&supply, &kinds).map_err(raise)
+}
+
+/// A machine with one of its storages, and their parts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MachineAlone {
+    machine: Machine,
+    storage: StorageTable,
+    parts: Parts,
+}
+
+/// Watts at the plug of a machine when idle, and when all of it is active; `None` if they are
+/// unknown. `config` (JSON) has `machine`, `storage` and `parts` as in a survey.
+#[pyfunction]
+pub fn machine_power(config: &str) -> PyResult<Option<(f64, f64)>> {
+    let MachineAlone { machine, storage, parts } = from_json(config, "machine").map_err(raise)?;
+    let levels = levels(&machine, &storage, &parts).map_err(raise)?;
+    Ok(levels.map(|levels| (levels.idle.0, levels.active.0)))
 }
 
 /// Watts of a storage device of the catalogue when idle, when it only reads, and when it only

@@ -3,7 +3,7 @@
 from gordon.cli import warn
 from gordon.cli.designs_view import ALL_CORES, interval, table
 from gordon.cli.terminal import Output
-from gordon.human import counted
+from gordon.human import counted, duration, short
 from gordon.survey import entries
 from gordon.survey.machines import (
     MODEL,
@@ -49,7 +49,27 @@ def show_machines(console: Output, result: JobResult, show_all: bool) -> None:
     console.table(table("machine", shown, listed, spare, remarks, _TWO_REMARKS))
     console.text(_legend(result, len(rows) - len(shown)))
     console.text(answer(result))
+    if standby := _standby(result):
+        console.text(standby)
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])
+
+
+def _standby(result: JobResult) -> str:
+    """What standby of disks saves most, or would save; empty if no disk would sleep."""
+    found = [(row, slept) for row in result["designs"] if (slept := row["job"].get("spin_down"))]
+    found = [(row, slept) for row, slept in found if (slept["saved_j"] or 0) > 0]
+    if not found:
+        return ""
+    row, slept = max(found, key=lambda pair: pair[1]["saved_j"] or 0)
+    energy, saved = row["job"]["energy_j"] or 0, slept["saved_j"] or 0
+    awake = energy + saved if slept["is_used"] else energy
+    how = "saves" if slept["is_used"] else "would save"
+    text = (
+        f"standby {how} up to {short(saved, 'J')} ({saved / awake:.1%}) of a run, on {row['id']}: "
+        f"{counted(slept['starts'], 'stop')} of each disk, {duration(slept['asleep_s'])} asleep, "
+        f"{duration(slept['waiting_s'])} of waiting"
+    )
+    return text if slept["is_used"] else f"{text}: --spin-down auto"
 
 
 def _legend(result: JobResult, left_out: int) -> str:

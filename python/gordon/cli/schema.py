@@ -11,6 +11,7 @@ KINDS = (
     "network",
     "overhead",
     "machine",
+    "supply",
     "flash",
     "disk",
     "drive",

@@ -14,7 +14,6 @@ from gordon.files import read_text
 from gordon.parts import unknown
 from gordon.tables import Bytes, Limits, Value
 
-
 #: A price in the currency of the file. Nothing of a server costs more than a billion.
 Price = Annotated[Value, Limits("", 0.001, 1e9)]
 #: The power of a part or an enclosure.

@@ -164,7 +164,8 @@ def _of_design(id: str, design: Row, space: spaces.Space) -> Node:
     per = value(common["memory_per"])
     overhead = parts.get("overhead", common["overhead"])
     ratio = power.fit(overhead, Catalogue.shipped_first(space.get("parts")), per)["ratio"]
-    idle, active = power.node(design, common["memory"], parts, per)
+    idle, parts_active = power.node(design, common["memory"], parts, per)
+    idle, active = power.at_plug(overhead, ratio, parts, idle, parts_active)
     network = _core.parse_bytes(value(parts.get("network", common["network"])["bandwidth"]))
     node = Node(
         id=id,
@@ -174,9 +175,9 @@ def _of_design(id: str, design: Row, space: spaces.Space) -> Node:
         f"{design['count']} x {design['storage']}",
         storage=_counted(design["storage"], design["count"]),
         network_bytes_per_s=float(network),
-        idle_w=idle * ratio,
-        active_w=active * ratio,
-        parts_active_w=active,
+        idle_w=idle,
+        active_w=active,
+        parts_active_w=parts_active,
         budget_w=number(space["budget"], "budget"),
         unknown={"price": "processors and memories of the catalogue have no prices"},
     )
@@ -264,15 +265,11 @@ def _limit(node: Node, stored: Row, id: str) -> None:
 
 def _add_power(node: Node, machine: Row, stored: Row, parts: Catalogue) -> None:
     """Adds the power of the machine and of the parts of its storage, as surveys do."""
-    if "idle" not in machine:
+    levels = power.machine(machine, stored, parts)
+    if levels is None:
         node.unknown["power"] = "the space has no power of the machine"
-        return
-    idle, active = number(machine["idle"], "idle"), number(machine["active"], "active")
-    if "part" in stored:
-        count = value(stored.get("count", 1))
-        of_idle, read, write = power.storage(stored["part"], parts)
-        idle, active = idle + count * of_idle, active + count * max(read, write)
-    node.idle_w, node.active_w = idle, active
+    else:
+        node.idle_w, node.active_w = levels
 
 
 def _add_price(node: Node, machine: Row) -> None:

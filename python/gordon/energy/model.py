@@ -82,6 +82,8 @@ class Machine:
     modules: float
     disk: Storage
     overhead: float
+    #: The power supply, if its loss is not in the overhead, as the core takes it.
+    supply: str | None
 
     def power(self, disks: list[str]) -> _core.MachinePower:
         """The power model of the machine with these disks."""
@@ -93,6 +95,7 @@ class Machine:
                 *((name, 1, disk.idle, [disk.read, disk.write]) for name in disks),
             ],
             self.overhead,
+            self.supply,
         )
 
 
@@ -198,6 +201,7 @@ def machine(which: str, root: Path) -> Machine:
         modules=memory_bytes(root) / _core.parse_bytes(table["memory"]["size"]),
         disk=_storage(table["storage"]),
         overhead=power.fit(overhead, catalogue)["ratio"],
+        supply=power.supply(overhead, catalogue),
     )
 
 

@@ -76,7 +76,17 @@ class GoalOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurveyOptions(UseOptions, GoalOptions):
+class SpinDownOptions:
+    """Disks that sleep inside a job on machines."""
+
+    spin_down: Annotated[str | float | None, Text("TIME|auto")] = None
+    """Put disks in standby after this time without requests inside the job, such as 15s; auto: the
+    break-even time of each disk, from which on standby saves energy. Default: never; the result
+    says what it would save."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyOptions(UseOptions, GoalOptions, SpinDownOptions):
     """A survey."""
 
     space: Annotated[str, PRESET] = "modern"

@@ -8,7 +8,7 @@ from typing import Any
 from gordon import _core
 from gordon.errors import GordonError
 
-KINDS = ("cpu", "memory", "network", "overhead", "flash", "disk")
+KINDS = ("cpu", "memory", "network", "overhead", "supply", "flash", "disk")
 STORAGE = ("flash", "disk")
 
 Part = dict[str, Any]

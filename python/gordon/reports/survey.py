@@ -331,7 +331,8 @@ class BillInputs(TypedDict):
     rent_per_hour: float | None
     #: Length of the run.
     time_s: float
-    #: Rated endurance of its drives that a run uses, 0 to 1; 0 of disks, `None` if it is unknown.
+    #: Rated endurance of its drives that a run uses, or of the rated starts of disks that it puts
+    #: in standby, 0 to 1; `None` if it is unknown.
     wear: float | None
 
 
@@ -368,6 +369,27 @@ class BillReport(TypedDict):
     total: float | None
 
 
+class SpinDownReport(TypedDict):
+    """Disks that sleep inside a job: what it saves and costs in a run."""
+
+    #: Time without requests after which a disk is put in standby.
+    after_s: float
+    #: Time of each disk in standby.
+    asleep_s: float
+    #: Whether the disks are put in standby; otherwise what it would save and cost.
+    is_used: bool
+    #: Starts for which a disk is rated; `None` if that is unknown.
+    rated_starts: int | None
+    #: Energy that all nodes save, below zero if they use more; `None` if the power of the machine
+    #: is unknown.
+    saved_j: float | None
+    #: Starts of the spindle of each disk.
+    starts: int
+    #: Time for which the job waits for disks to wake up; `time_s` has it if the disks are put in
+    #: standby.
+    waiting_s: float
+
+
 class JobReport(TypedDict):
     """Time of one job on a machine."""
 
@@ -380,6 +402,8 @@ class JobReport(TypedDict):
     #: By source of doubt: the time if this source alone is at the lower and at the upper end of its
     #: range. Sources without doubt are left out.
     range_by_s: dict[str, list[float]]
+    #: What standby of its disks saves and costs; left out if their standby state is unknown.
+    spin_down: NotRequired[SpinDownReport]
     #: Best estimate in seconds.
     time_s: float
     #: Upper end of the 80 % range.

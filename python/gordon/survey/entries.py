@@ -15,6 +15,7 @@ from gordon.report.entries import (
     Entry,
     Row,
     Unit,
+    Value,
     known,
     of,
     with_prefix,
@@ -52,6 +53,7 @@ def machines(result: JobResult) -> list[Entry[MachineDesign]]:
         *_times(jobs.MODEL, "of one run of the job on all nodes"),
         *_costs(jobs.MODEL, currency),
         *_bill(currency),
+        *_standby(),
         Entry("limit", "limited by", tasks.limiting, TEXT, "share of the time", order=_by_limit),
         Entry("nodes", "nodes", of("nodes"), COUNT),
         *_node(result),
@@ -130,6 +132,26 @@ def _costs(model: str, currency: str) -> list[Entry[Any]]:
         Entry("price", f"price, {currency}", of(model, "price"), MONEY, what, currency),
         Entry("energy", "energy", of(model, "energy_j"), with_prefix("J"), what),
     ]
+
+
+def _standby() -> list[Entry[Any]]:
+    """What standby of the disks saves, of designs whose disks would sleep."""
+    asleep = "time of each disk in standby in one run, with --spin-down"
+    saved = "energy of one run on all nodes that standby saves, with --spin-down"
+    return [
+        Entry("asleep", "disks asleep, s", _slept("asleep_s"), SECONDS, asleep),
+        Entry("saved", "saved by standby", _slept("saved_j"), with_prefix("J"), saved),
+    ]
+
+
+def _slept(key: str) -> Value:
+    """A figure of disks that sleep in a job; None if they do not."""
+
+    def value(row: MachineDesign) -> Any:
+        found = row["job"].get("spin_down")
+        return found.get(key) if found and found["starts"] else None
+
+    return value
 
 
 def _bill(currency: str) -> list[Entry[Any]]:

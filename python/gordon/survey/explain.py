@@ -222,7 +222,13 @@ def _energy(row: Mapping[str, Any], of: Mapping[str, Any], bill: BillReport | No
         return []
     else:
         inputs = bill["inputs"]
-        idle = row["nodes"] * inputs["idle_w"] * of["time_s"]
+        slept = of.get("spin_down")
+        if slept and slept["is_used"]:
+            # Idle nodes would draw less by what standby saves, which has the wait for the disks.
+            awake_s = of["time_s"] - slept["waiting_s"]
+            idle = row["nodes"] * inputs["idle_w"] * awake_s - (slept["saved_j"] or 0)
+        else:
+            idle = row["nodes"] * inputs["idle_w"] * of["time_s"]
         parts = {"idle power of the nodes": idle, "work of the job": whole - idle}.items()
     total = sum(amount for _, amount in parts)
     shares: list[Share] = [

@@ -66,6 +66,8 @@ class Grid(Model[PaperSurvey, GridResult]):
         fitted = power.fit(overhead, shipped, value(chosen["node"]["memory_per"]))
         # The core takes the ratio; the machines it was fitted to stay for the report.
         ratio = {"summary": overhead["summary"], "ratio": fitted["field"]}
+        if power.supply(overhead, parts) is not None:
+            ratio["supply"] = overhead["supply"]
         self.request, self.chosen, self.parts, self.fitted = request, chosen, parts, fitted
         self.is_paper = chosen["name"] == table6.SPACE
         self.config = request.config() | {

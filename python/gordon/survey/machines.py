@@ -66,6 +66,7 @@ OPTIONS: Final = {
     "operation.price_per_kwh": ("--price-kwh", "0.13"),
     "operation.pue": ("--pue", "1.5"),
     "operation.grams_per_kwh": ("--grid", "380"),
+    "spin_down": ("--spin-down", "auto, in a space whose disks have [power.standby]"),
     "goals.objectives": ("--objective", "time,tco"),
     "goals.deadline_s": ("--deadline", "10min"),
     "goals.max_power_w": ("--max-power", "500W"),
@@ -90,6 +91,10 @@ class OfMachines(Model[Report, Answer]):
         self.ids = [machine["id"] for machine in machines]
         self.tables: dict[str, measured.Measured] = {}
         for machine in machines:
+            # The core refuses another type, which --set may give.
+            supply = machine.get("supply", {}).get("part")
+            if isinstance(supply, str):
+                self.parts.get("supply", supply)
             for storage in spaces.storages(machine):
                 name = storage.get("part")
                 if name is not None:
@@ -102,7 +107,7 @@ class OfMachines(Model[Report, Answer]):
         return {
             "machines": machines,
             "unit": chosen.get("reference", {}).get("machine"),
-            "parts": {kind: self.parts.used[kind] for kind in ("flash", "disk")},
+            "parts": {kind: self.parts.used[kind] for kind in ("flash", "disk", "supply")},
             "measured": self.tables,
             "operation": request.use.operation(chosen),
             **self.traced.config,
@@ -209,6 +214,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
             "nodes": request.numbers or [of_traces],
             "storage_rate": request.inputs.storage_rate,
             "goals": request.goals.config(),
+            "spin_down": request.spin_down,
         }
         self.config = request.config() | of_job | {"catalogue": catalogue}
 

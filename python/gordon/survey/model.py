@@ -60,6 +60,8 @@ class Request:
     use: Use = field(default_factory=Use)
     #: Goals by which machines are chosen.
     goals: Goals = field(default_factory=Goals)
+    #: When disks sleep inside a job, as the core takes it; None: never.
+    spin_down: Config | None = None
     #: The share of each resource that a service leaves free.
     headroom: float = HEADROOM
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Path, Progress, several
 from gordon.options.surveys import MODELS, SurveyOptions
@@ -51,6 +52,7 @@ def run(
     max_power: str | float | None = None,
     max_price: float | None = None,
     min_life: float | None = None,
+    spin_down: str | float | None = None,
     rows: int = SurveyOptions.rows,
     table: Path | None = None,
     cache: Path | None = None,
@@ -96,11 +98,14 @@ def run(
     if service or not of_machines:
         for name in (*goals.given, *use.given):
             _refuse(name, True, "a job on machines (`gordon spaces`)")
+    if service or not of_machines or model == tasks.MODEL:
+        _refuse("spin-down", spin_down, "the job model of machines, which has the gaps of a trace")
     one = partial(
         _survey,
         partitions=partitions,
         use=use,
         goals=goals,
+        spin_down=_spin_down(spin_down),
         space=space,
         shift=shift,
         set_values=several(set_values),
@@ -142,6 +147,22 @@ def run(
         # The mean is over clusters of the same size.
         count = max(grids.nodes(len(inputs.paths)) for inputs in given)
     return jobs.run(given, partial(one, nodes=count), rows)
+
+
+def _spin_down(given: str | float | None) -> dict[str, float] | None:
+    """When disks sleep inside a job, as the core takes it. Raises GordonError."""
+    if given is None:
+        return None
+    if given == "auto":
+        return {}
+    if not isinstance(given, str):
+        return {"after_s": given}
+    try:
+        return {"after_s": _core.parse_ns(given) / 1e9}
+    except GordonError as error:
+        raise GordonError(
+            f"--spin-down {given}: {error.args[0]}", "15s, or auto", kind="bad-quantity"
+        ) from None
 
 
 def _one(counts: list[int] | None) -> int | None:

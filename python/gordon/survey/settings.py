@@ -15,6 +15,8 @@ from gordon.settings import change, not_a_value, paths, split
 _GRID_KEYS = ("budget", "node", "baseline")
 _MACHINES = "machines"
 _OWNERSHIP = "ownership"
+#: Kinds of the parts of machines.
+_OF_MACHINES = (*STORAGE, "supply")
 
 
 def apply(settings: list[str], space: dict[str, Any], parts: Catalogue) -> None:
@@ -47,7 +49,7 @@ def apply_to_machines(settings: list[str], space: dict[str, Any], parts: Catalog
             change("space", machines[id], rest[len(id) + 1 :], text, key, _MACHINES)
         elif head == _OWNERSHIP:
             change("space", space, key, text)
-        elif head in STORAGE:
+        elif head in _OF_MACHINES:
             _change_part(key, text, parts)
         elif head in (*_GRID_KEYS, *KINDS):
             raise GordonError(
@@ -56,7 +58,7 @@ def apply_to_machines(settings: list[str], space: dict[str, Any], parts: Catalog
                 kind="no-grid",
             )
         else:
-            raise _in(key, unknown("setting", head, [_MACHINES, _OWNERSHIP, *STORAGE]))
+            raise _in(key, unknown("setting", head, [_MACHINES, _OWNERSHIP, *_OF_MACHINES]))
 
 
 def _change_part(key: str, text: str, parts: Catalogue) -> None:

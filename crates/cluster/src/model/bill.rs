@@ -22,12 +22,14 @@
 
 use crate::error::ClusterError;
 use crate::space::config::Parts;
+use crate::space::find::part;
 use crate::space::machine::{Machine, StorageTable};
 use crate::space::machines::part_of;
-use crate::space::node::{StoragePower, part};
+use crate::space::node::StoragePower;
 use crate::space::operation::Operation;
 use crate::space::resources::Rate;
-use gordon_units::Sourced;
+use crate::space::whole::WholePower;
+use gordon_units::{Sourced, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +66,8 @@ pub struct BillInputs {
     pub drives_embodied_kg: Option<f64>,
     /// Years of service that its drives are rated for; `None` if that is unknown.
     pub drives_life_years: Option<f64>,
-    /// Rated endurance of its drives that a run uses, 0 to 1; 0 of disks, `None` if it is unknown.
+    /// Rated endurance of its drives that a run uses, or of the rated starts of disks that it puts
+    /// in standby, 0 to 1; `None` if it is unknown.
     pub wear: Option<f64>,
 }
 
@@ -115,8 +118,8 @@ pub(super) struct Drives {
     price: Option<f64>,
     embodied_kg: Option<f64>,
     rated_life_years: Option<f64>,
-    idle_w: f64,
-    active_w: f64,
+    idle: Watts,
+    active: Watts,
 }
 
 impl Drives {
@@ -142,8 +145,8 @@ impl Drives {
             price: of_all(price),
             embodied_kg: of_all(embodied_kg),
             rated_life_years: number(rated_life_years),
-            idle_w: levels.idle.0,
-            active_w: levels.read.0.max(levels.write.0),
+            idle: levels.idle,
+            active: levels.most(),
         })
     }
 }
@@ -155,7 +158,7 @@ pub(super) struct Run {
     pub time: f64,
     pub energy: Option<f64>,
     pub rate: Option<Rate>,
-    /// Share of the rated endurance of the most written drive.
+    /// Share of the rated endurance of the most written drive, or of the rated starts of a disk.
     pub wear: Option<f64>,
 }
 
@@ -167,20 +170,26 @@ impl Run {
 }
 
 /// Watts of nodes while they are busy; `None` if that is unknown.
-pub(super) fn busy_power(machine: &Machine, drives: &Drives, nodes: u32) -> Option<f64> {
-    Some(f64::from(nodes) * (machine.power()?.active.0 + drives.active_w))
+pub(super) fn busy_power(power: Option<WholePower>, drives: &Drives, nodes: u32) -> Option<f64> {
+    let power = power?;
+    Some(f64::from(nodes) * power.with_storage(power.ends.active, drives.active).0)
 }
 
 impl BillInputs {
     /// What is known of a run.
-    pub(super) fn of(run: &Run, machine: &Machine, drives: &Drives) -> Self {
+    pub(super) fn of(
+        run: &Run,
+        machine: &Machine,
+        power: Option<WholePower>,
+        drives: &Drives,
+    ) -> Self {
         let number = |value: &Option<Sourced<f64>>| value.as_ref().map(|value| **value);
         let purchase_price = number(&machine.purchase_price);
         Self {
             nodes: run.nodes,
             time_s: run.time,
             energy_j: run.energy,
-            idle_w: machine.power().map(|power| power.idle.0 + drives.idle_w),
+            idle_w: power.map(|power| power.with_storage(power.ends.idle, drives.idle).0),
             purchase_price,
             drives_price: drives.price,
             rent_per_hour: match purchase_price {

@@ -172,7 +172,7 @@ impl Compared {
         let is_priced = machines.iter().any(|machine| machine.price_per_hour.is_some());
         let is_compared = |m: &&Machine| !is_priced || m.price_per_hour.is_some();
         // An unknown energy can neither beat another nor be beaten.
-        let has_energy = machines.iter().filter(is_compared).all(|m| m.power().is_some());
+        let has_energy = machines.iter().filter(is_compared).all(|m| m.ends().is_some());
         let price = is_priced.then_some(Objective::Price);
         let energy = has_energy.then_some(Objective::Energy);
         let objectives = [Some(Objective::Time), price, energy].into_iter().flatten().collect();

@@ -2,6 +2,7 @@
 
 use crate::error::ClusterError;
 use crate::space::config::Parts;
+use crate::space::find::part;
 use crate::space::machine::{Machine, check};
 use crate::space::measured::MeasuredStorages;
 use crate::space::operation::Operation;
@@ -30,7 +31,7 @@ pub struct MachineCatalogue {
     /// Name of the machine whose `core_speed` is 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Catalogue of the storage parts.
+    /// Catalogue of the storage parts and the power supplies.
     pub parts: Parts,
     /// Measured storages, by their file; those of the machines at least.
     #[serde(default, skip_serializing_if = "MeasuredStorages::is_empty")]
@@ -51,11 +52,22 @@ impl MachineCatalogue {
             return Err(impossible("machines", "the space has none".into()));
         }
         check(&self.machines)?;
+        self.check_supplies()?;
         if let Some(operation) = &self.operation {
             operation.check()?;
         }
         self.check_measured()?;
         self.check_reference()
+    }
+
+    fn check_supplies(&self) -> Result<(), ClusterError> {
+        for (name, supply) in &self.parts.supply {
+            supply.check(name)?;
+        }
+        for supply in self.machines.iter().filter_map(|machine| machine.supply.as_ref()) {
+            part("supply", &self.parts.supply, &supply.part)?;
+        }
+        Ok(())
     }
 
     fn check_measured(&self) -> Result<(), ClusterError> {

@@ -2,6 +2,7 @@
 //! source.
 
 use crate::space::machine::{KeySource, Machine, NotModelled, Ownership, SpeedReference};
+use crate::space::supply::{NodeSupply, PowerSupply};
 use gordon_hdd as disk;
 use gordon_ssd as ssd;
 use gordon_units::{Bytes, Hertz, Sourced, Volts, Watts};
@@ -112,6 +113,9 @@ pub struct Overhead {
     /// Machines with known power, to which the ratio is fitted. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<Anchor>,
+    /// Power supply of the node, whose loss is then not in `ratio`. Default: `ratio` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supply: Option<NodeSupply>,
 }
 
 /// A machine whose power was published. The overhead ratio is fitted to such machines.
@@ -152,6 +156,8 @@ pub struct Parts {
     pub flash: BTreeMap<String, ssd::SsdConfig>,
     /// Hard disks.
     pub disk: BTreeMap<String, disk::DiskConfig>,
+    /// Power supplies.
+    pub supply: BTreeMap<String, PowerSupply>,
 }
 
 /// Unit that has one memory: a node or a processor.

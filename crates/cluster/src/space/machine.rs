@@ -73,12 +73,30 @@ pub struct Machine {
     /// Price of 1 GiB of its block storage for a month of 730 hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_price_per_gib_month: Option<Sourced<f64>>,
-    /// Power of the whole machine when idle; needs `active`.
+    /// Power of the whole machine at the plug when idle; needs `active`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Sourced<Watts>>,
-    /// Power of the whole machine when all processors are busy; needs `idle`.
+    /// Power of the whole machine at the plug when all processors are busy; needs `idle`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<Sourced<Watts>>,
+    /// Power of the whole machine at the plug in place of `idle` and `active`: 11 values, idle and
+    /// at loads of 10 to 100 % in steps of 10 %, as a result of SPECpower_ssj2008 has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_curve: Option<Sourced<Vec<Watts>>>,
+    /// Its power supply, through which the parts of `storage` draw their power. Default: their
+    /// power is added to that at the plug as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supply: Option<MachineSupply>,
+}
+
+/// The power supply of a machine.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineSupply {
+    /// Name of the supply in the catalogue of parts.
+    pub part: String,
+    /// Power that it delivers at most; of several that share the load, their sum.
+    pub rated: Sourced<Watts>,
 }
 
 /// Storage of a machine: devices of the catalogue, which are simulated, the limits of a volume, or
@@ -210,10 +228,15 @@ pub struct SpeedReference {
     pub score: f64,
 }
 
+/// Number of points of a power curve: idle, and each tenth of the load.
+pub const CURVE_POINTS: usize = 11;
 /// Most logical processors of a machine, more than any real machine has.
 const MOST_CORES: u32 = 65_536;
 /// Most storage devices of a machine.
 const MOST_DEVICES: u32 = 1024;
+/// Share of the power at the plug that reaches the parts through a bad supply at full load: the
+/// least that 80 PLUS certifies is 0.8.
+const LEAST_EFFICIENCY: f64 = 0.7;
 
 /// Returns an error for a machine with an invalid value, or two machines with the same name.
 pub(crate) fn check(machines: &[Machine]) -> Result<(), ClusterError> {
@@ -295,6 +318,43 @@ impl Machine {
             (Some(_), None) => Err(self.impossible("active", "it is needed next to idle")),
             (None, Some(_)) => Err(self.impossible("idle", "it is needed next to active")),
             _ => Ok(()),
+        }?;
+        self.check_curve()?;
+        self.check_supply()
+    }
+
+    fn check_curve(&self) -> Result<(), ClusterError> {
+        let Some(curve) = &self.power_curve else { return Ok(()) };
+        let bad = |why: String| Err(self.impossible("power_curve", why));
+        if self.idle.is_some() {
+            return bad("idle and active are given, too: one of the two says the power".into());
+        }
+        if curve.len() != CURVE_POINTS {
+            let why = "values: it needs 11, idle and at loads of 10 to 100 % in steps of 10 %";
+            return bad(format!("it has {} {why}", curve.len()));
+        }
+        match curve.windows(2).find(|pair| pair[1].0 < pair[0].0) {
+            Some(pair) => {
+                let why = "at a higher load: the values rise from idle to 100 %";
+                bad(format!("it falls from {} to {} {why}", pair[0], pair[1]))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_supply(&self) -> Result<(), ClusterError> {
+        let Some(supply) = &self.supply else { return Ok(()) };
+        self.check_positive("supply.rated", Some(supply.rated.0))?;
+        match self.ends() {
+            None => {
+                Err(self
+                    .impossible("supply", "it needs idle and active, or power_curve, next to it"))
+            }
+            Some(ends) if ends.active.0 * LEAST_EFFICIENCY > supply.rated.0 => {
+                let why = format!("{} cannot deliver the power when active", *supply.rated);
+                Err(self.impossible("supply.rated", why))
+            }
+            Some(_) => Ok(()),
         }
     }
 

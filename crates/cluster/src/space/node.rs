@@ -7,9 +7,13 @@
 
 use crate::error::ClusterError;
 use crate::space::config::{Cpu, Design, MemoryPer, NodeCommon, Parts};
+use crate::space::find::part;
+use crate::space::machine::StorageTable;
+use crate::space::machines::part_of;
+use crate::space::standby::{Asleep, Standby};
+use crate::space::supply::LoadedSupply;
 use gordon_blockio::Usage;
 use gordon_units::{Hertz, Joules, Volts, Watts};
-use std::collections::BTreeMap;
 
 /// Energy over `secs` seconds of parts that draw `idle`, except while they work: each pair of
 /// `work` is the power of a kind of work, and its seconds.
@@ -109,6 +113,7 @@ pub struct NodePower {
     memory: Power,
     storage: StoragePower,
     overhead_ratio: f64,
+    supply: Option<LoadedSupply>,
 }
 
 /// Power of storage devices of one kind.
@@ -122,6 +127,34 @@ pub struct StoragePower {
     arrays: f64,
     controller: Power,
     memory: Power,
+    /// The standby state of a disk, if it is known.
+    standby: Option<Standby>,
+}
+
+/// Simulated storage of a machine in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct StorageWork {
+    /// Its power.
+    pub power: StoragePower,
+    /// Its busy times.
+    pub usage: Usage,
+    /// How each disk slept, and the standby state.
+    pub slept: Option<(Standby, Asleep)>,
+}
+
+impl StorageWork {
+    /// Storage that does nothing.
+    pub fn idle(power: StoragePower) -> Self {
+        Self { power, usage: Usage::default(), slept: None }
+    }
+
+    /// Adds its energy over `secs` seconds to `energy`.
+    pub fn add(&self, secs: f64, energy: &mut Energy) {
+        self.power.add(secs, &self.usage, energy);
+        if let Some((standby, asleep)) = &self.slept {
+            energy.storage += standby.energy(asleep) * self.power.parts;
+        }
+    }
 }
 
 /// Power of whole storage devices.
@@ -133,6 +166,13 @@ pub struct StorageLevels {
     pub read: Watts,
     /// Power when they write without pause.
     pub write: Watts,
+}
+
+impl StorageLevels {
+    /// Power in the more expensive of reading and writing.
+    pub fn most(&self) -> Watts {
+        Watts(self.read.0.max(self.write.0))
+    }
 }
 
 impl StoragePower {
@@ -155,6 +195,7 @@ impl StoragePower {
                     active: *power.controller_active,
                 },
                 memory: Power { idle: *power.dram_idle, active: *power.dram_active },
+                standby: None,
             });
         }
         let power = &part("storage", &parts.disk, name)?.power;
@@ -163,6 +204,7 @@ impl StoragePower {
             idle: *power.idle,
             read: *power.read,
             write: *power.write,
+            standby: Standby::of(power),
             ..Self::default()
         })
     }
@@ -179,6 +221,11 @@ impl StoragePower {
         energy.storage += drawn(self.idle, secs * self.parts, work);
         energy.flash_controller += self.controller.of_parts(secs, self.arrays, controller);
         energy.flash_memory += self.memory.of_parts(secs, self.arrays, controller);
+    }
+
+    /// The standby state of a disk; `None` if it is unknown.
+    pub fn standby(&self) -> Option<Standby> {
+        self.standby
     }
 
     /// Power of all disks or dies when active, in the more expensive of reading and writing.
@@ -235,6 +282,8 @@ pub struct MachinePower {
     pub parts: Vec<PartPower>,
     /// Power of the machine, with supply, regulators and fans, over that of its parts.
     pub overhead_ratio: f64,
+    /// The power supply, if its loss is not in the ratio.
+    pub supply: Option<LoadedSupply>,
 }
 
 impl MachinePower {
@@ -243,7 +292,7 @@ impl MachinePower {
     pub fn energy(&self, secs: f64, busy: &[Vec<f64>]) -> Vec<Joules> {
         let busy = busy.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
         let energy = self.parts.iter().zip(busy).map(|(part, busy)| part.energy(secs, busy));
-        self.with_overhead(energy.collect())
+        self.with_overhead(secs, energy.collect())
     }
 
     /// Power of each part when idle, and last that of the overhead.
@@ -257,29 +306,34 @@ impl MachinePower {
     }
 
     fn per_second(&self, energy: impl Fn(&PartPower) -> Joules) -> Vec<Watts> {
-        let energy = self.with_overhead(self.parts.iter().map(energy).collect());
+        let energy = self.with_overhead(1.0, self.parts.iter().map(energy).collect());
         energy.into_iter().map(|joules| joules / gordon_units::Ns::SECOND).collect()
     }
 
-    fn with_overhead(&self, mut energy: Vec<Joules>) -> Vec<Joules> {
-        energy.push(overhead(energy.iter().copied().sum(), self.overhead_ratio));
+    fn with_overhead(&self, secs: f64, mut energy: Vec<Joules>) -> Vec<Joules> {
+        let parts: Joules = energy.iter().copied().sum();
+        let mut more = overhead(parts, self.overhead_ratio);
+        if let Some(supply) = self.supply.filter(|_| secs > 0.0) {
+            let mean = Watts((parts + more).0 / secs);
+            more += Joules::of(supply.plug(mean, self.max_delivered()) - mean, secs);
+        }
+        energy.push(more);
         energy
+    }
+
+    /// Power behind the supply with all parts at the most expensive kind of work.
+    fn max_delivered(&self) -> Watts {
+        let parts: Watts = self.parts.iter().map(PartPower::max).sum();
+        parts * self.overhead_ratio
     }
 }
 
-/// Energy over `secs` seconds of a machine that draws `whole`, and is busy for `busy` of them, and
-/// of simulated storage in it, if any.
-pub fn machine_energy(
-    whole: Power,
-    storage: Option<(&StoragePower, &Usage)>,
-    secs: f64,
-    busy: f64,
-) -> Joules {
-    let mut energy = Energy { cpu: whole.energy(secs, busy.min(secs)), ..Energy::default() };
-    if let Some((power, usage)) = storage {
-        power.add(secs, usage, &mut energy);
-    }
-    energy.total()
+/// The power of a storage of the catalogue; `None` if it is described by its limits.
+pub(crate) fn storage_power(
+    storage: &StorageTable,
+    parts: &Parts,
+) -> Result<Option<StoragePower>, ClusterError> {
+    part_of(storage).map(|(name, count)| StoragePower::new(name, count, parts)).transpose()
 }
 
 /// Voltage at `clock`, linear over the clock range of the processor.
@@ -300,30 +354,13 @@ pub fn cpu_power(cpu: &Cpu, clock: Hertz) -> Power {
     Power { idle: *cpu.idle, active: *cpu.idle + (*cpu.active - *cpu.idle) * scale }
 }
 
-/// The part with this kind and name.
-pub(crate) fn part<'a, T>(
-    kind: &'static str,
-    parts: &'a BTreeMap<String, T>,
-    name: &str,
-) -> Result<&'a T, ClusterError> {
-    parts.get(name).ok_or_else(|| ClusterError::UnknownPart {
-        kind,
-        name: name.into(),
-        known: if parts.is_empty() {
-            "none".into()
-        } else {
-            parts.keys().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")
-        },
-    })
-}
-
 impl NodePower {
     /// The power of `design`, built from `parts`. The node draws `overhead_ratio` times the power
-    /// of its parts.
+    /// of its parts, and what its power supply loses, if its overhead has one.
     ///
     /// # Errors
-    /// Returns an error if a part is not in the catalogue, or if the clock is outside the
-    /// processor's range.
+    /// Returns an error if a part is not in the catalogue, if the clock is outside the processor's
+    /// range, or if the power supply is impossible.
     pub fn new(
         design: &Design,
         common: &NodeCommon,
@@ -356,6 +393,10 @@ impl NodePower {
             memory: Power { idle: *memory.idle, active: *memory.active },
             storage: StoragePower::new(&design.storage, design.count, parts)?,
             overhead_ratio,
+            supply: (parts.overhead.get(&common.overhead))
+                .and_then(|overhead| overhead.supply.as_ref())
+                .map(|supply| LoadedSupply::new(supply, &parts.supply))
+                .transpose()?,
         })
     }
 
@@ -406,12 +447,31 @@ impl NodePower {
         };
         self.storage.add_sums(secs, &busy.storage, controller, &mut energy);
         energy.overhead = overhead(energy.total(), self.overhead_ratio);
+        energy.overhead += self.lost(cpu, secs, energy.total());
         energy
+    }
+
+    /// Energy that the power supply loses over `secs` seconds, if it delivers `joules`: that at the
+    /// mean power.
+    fn lost(&self, cpu: Power, secs: f64, joules: Joules) -> Joules {
+        match &self.supply {
+            Some(supply) if secs > 0.0 => {
+                let mean = Watts(joules.0 / secs);
+                Joules::of(supply.plug(mean, self.max_delivered(cpu)) - mean, secs)
+            }
+            _ => Joules::default(),
+        }
     }
 
     /// Power with all parts active, in the more expensive of reading and writing.
     pub fn max(&self) -> Watts {
-        let parts = self.cpu.active * f64::from(self.cpus)
+        let most = self.max_delivered(self.cpu);
+        self.supply.as_ref().map_or(most, |supply| supply.plug(most, most))
+    }
+
+    /// As [`max`](Self::max), behind the power supply, with processors that draw `cpu`.
+    fn max_delivered(&self, cpu: Power) -> Watts {
+        let parts = cpu.active * f64::from(self.cpus)
             + self.memory.active * f64::from(self.memories)
             + self.storage.max_parts()
             + self.storage.max_controllers();

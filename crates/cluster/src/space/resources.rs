@@ -5,6 +5,9 @@ use super::cores::Cores;
 use super::machine::{Machine, StorageTable};
 use super::measured::{AccessPattern, MeasuredStorage, OpLoad, OpPatterns};
 use super::node::Power;
+use super::supply::Supply;
+use super::whole::WholePower;
+use crate::space::config::Parts;
 use crate::space::storage::DEFAULT_DEPTH;
 
 /// Hours of a month, for which the price of a volume is.
@@ -50,10 +53,27 @@ impl Machine {
         self.core_speed_single.as_ref().map(|single| **single / *self.core_speed)
     }
 
-    /// Power of the whole machine; `None` if it is unknown.
-    pub(crate) fn power(&self) -> Option<Power> {
+    /// Power of the whole machine when idle and when all processors are busy; `None` if it is
+    /// unknown.
+    pub(crate) fn ends(&self) -> Option<Power> {
+        if let Some(curve) = &self.power_curve {
+            return Some(Power { idle: *curve.first()?, active: *curve.last()? });
+        }
         let (idle, active) = self.idle.as_ref().zip(self.active.as_ref())?;
         Some(Power { idle: **idle, active: **active })
+    }
+
+    /// Power of the whole machine, with a supply of `parts`; `None` if it is unknown.
+    pub(crate) fn power(&self, parts: &Parts) -> Option<WholePower> {
+        let curve =
+            self.power_curve.as_ref().and_then(|curve| (**curve).as_slice().try_into().ok());
+        let whole = match curve {
+            Some(curve) => WholePower::of_curve(curve),
+            None => WholePower::from(self.ends()?),
+        };
+        let supply = self.supply.as_ref();
+        let kind = supply.and_then(|supply| Some((parts.supply.get(&supply.part)?, supply)));
+        Some(whole.with_supply(kind.map(|(kind, supply)| Supply::new(kind, *supply.rated))))
     }
 
     /// What it costs with a volume of this size; `None` if its price is unknown.

@@ -2,7 +2,7 @@
 
 use crate::error::ClusterError;
 use crate::space::config::Parts;
-use crate::space::node::part;
+use crate::space::find::part;
 use gordon_hdd as disk;
 use gordon_ssd as ssd;
 use serde::{Deserialize, Serialize};

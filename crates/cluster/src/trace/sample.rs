@@ -60,6 +60,11 @@ pub struct SampleSplit {
 }
 
 impl JobSample {
+    /// Whether the storage has requests.
+    pub(crate) fn has_io(&self) -> bool {
+        self.read > 0.0 || self.write > 0.0 || self.busy > 0.0
+    }
+
     pub(crate) fn cores_f(&self) -> f64 {
         f64::from(self.cores)
     }

@@ -91,6 +91,7 @@ pub fn survey_of(traces: Vec<String>, catalogue: MachineCatalogue) -> JobSurvey 
     JobSurvey {
         nodes: Vec::new(),
         storage_rate: None,
+        spin_down: None,
         goals: Goals::default(),
         traces,
         charge: Charge::Machine,

@@ -35,8 +35,12 @@ pub fn parts(ratio: f64) -> Parts {
     parts.network.insert("ethernet-1gbps".into(), part("network", "ethernet-1gbps"));
     parts.flash.insert("gordon-slc-256g".into(), part("flash", "gordon-slc-256g"));
     parts.disk.insert("sata-7200-1tb".into(), part("disk", "sata-7200-1tb"));
-    let overhead =
-        Overhead { summary: String::new(), ratio: Some(Sourced::from(ratio)), anchors: vec![] };
+    let overhead = Overhead {
+        summary: String::new(),
+        ratio: Some(Sourced::from(ratio)),
+        anchors: vec![],
+        supply: None,
+    };
     parts.overhead.insert("test".into(), overhead);
     parts
 }

@@ -104,7 +104,7 @@ impl<'a> JobModel<'a> {
             speed: *machine.core_speed,
             speed_error: self.traces.speed_error(machine),
             uncached: again + self.write_more[place],
-            power: machine.power(),
+            power: machine.power(&self.survey.catalogue.parts),
             rate: machine.rate(self.traces.volume_gib(design.nodes)),
         }
     }
@@ -144,17 +144,21 @@ impl<'a> JobModel<'a> {
             let run = group.run(own, time);
             let drives = &self.drives[design.place];
             Figures {
-                power: busy_power(design.machine, drives, design.nodes),
-                ..Figures::of_run(&run, self.bill(&run, design).map(|found| found.bill).as_ref())
+                power: busy_power(own.power, drives, design.nodes),
+                ..Figures::of_run(
+                    &run,
+                    self.bill(&run, own, design).map(|found| found.bill).as_ref(),
+                )
             }
         };
         own.iter().zip(group.upper_ends(&own)).zip(designs).map(figures).collect()
     }
 
     /// What a run costs in all; `None` if it is not said how machines are used.
-    fn bill(&self, run: &Run, design: &MachineDesign<'_>) -> Option<BillReport> {
+    fn bill(&self, run: &Run, own: &JobDesign, design: &MachineDesign<'_>) -> Option<BillReport> {
         let operation = self.survey.catalogue.operation.as_ref()?;
-        Some(BillInputs::of(run, design.machine, &self.drives[design.place]).report(operation))
+        let drives = &self.drives[design.place];
+        Some(BillInputs::of(run, design.machine, own.power, drives).report(operation))
     }
 
     /// The idle time that no machine shortens, and its share of the time of a design.
@@ -207,8 +211,9 @@ impl<'a> JobModel<'a> {
                 energy_j: group.energy(&own, time.time),
                 price: group.price(&own, time.time),
                 price_high: group.price(&own, time.high),
+                spin_down: group.spin_down(&own, time.time),
             },
-            bill: self.bill(&group.run(&own, time.time), design),
+            bill: self.bill(&group.run(&own, time.time), &own, design),
             limits: shares(&group.limits(&own)),
         }
     }

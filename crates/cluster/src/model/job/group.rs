@@ -8,17 +8,24 @@
 //! multiples of y or of the time. A group reads its samples once, and evaluates the lines of each
 //! for a block of designs, because most groups are small.
 //!
+//! With disks that are put in standby, the gaps between requests follow from the times of the
+//! samples on each design, and add the time of wake-ups (`space::standby`).
+//!
 //! Left out: what `job` does not model.
 
 use super::load::{JobLoad, JobStretches};
 use crate::model::bill::Run;
 use crate::model::job::range::{
-    End, JobRange, PreparedSample, SAMPLE_SOURCES, SPEED, SampleTimes, SourceEnds, computing_error,
-    range, upper_end,
+    End, JobRange, PreparedSample, RangeSource, SAMPLE_SOURCES, SPEED, SampleTimes, SourceEnds,
+    computing_error, range, upper_end,
 };
+use crate::model::job::report::SpinDownReport;
 use crate::space::cores::Cores;
-use crate::space::node::{Power, machine_energy};
+use crate::space::node::StorageWork;
 use crate::space::resources::Rate;
+use crate::space::standby::Asleep;
+use crate::space::whole::WholePower;
+use gordon_units::Joules;
 
 /// Number of designs for which a sample is evaluated at once; their times stay in the first cache.
 const BLOCK: usize = 512;
@@ -42,7 +49,7 @@ pub struct JobDesign {
     /// Seconds for reads and writes that the page cache of the traced machine saved.
     pub uncached: f64,
     /// Power of the machine without simulated storage; `None` if it is unknown.
-    pub power: Option<Power>,
+    pub power: Option<WholePower>,
     /// What the machine costs; `None` if it is unknown.
     pub rate: Option<Rate>,
 }
@@ -80,7 +87,73 @@ impl<'a> JobGroup<'a> {
 
     /// Time of the job on each design, best estimate.
     pub fn times(&self, designs: &[JobDesign]) -> Vec<f64> {
-        self.sums(designs, |design| self.y(design), |ys, sums| self.add_times(ys, sums))
+        let times =
+            self.sums(designs, |design| self.y(design), |ys, sums| self.add_times(ys, sums));
+        self.with_waiting(designs, times)
+    }
+
+    /// The times with those in which the job waits for disks to wake up.
+    fn with_waiting(&self, designs: &[JobDesign], mut times: Vec<f64>) -> Vec<f64> {
+        if self.load.spins_down {
+            for (time, design) in times.iter_mut().zip(designs) {
+                *time += self.asleep(design).waiting;
+            }
+        }
+        times
+    }
+
+    /// How a disk of a node sleeps on a design, by the best estimate of the time; not at all, if
+    /// the survey does not put disks in standby.
+    fn asleep(&self, design: &JobDesign) -> Asleep {
+        let slept = self.would_sleep(design).filter(|_| self.load.spins_down);
+        slept.unwrap_or_default()
+    }
+
+    /// How a disk of a node would sleep on a design; `None` if its standby state is unknown.
+    fn would_sleep(&self, design: &JobDesign) -> Option<Asleep> {
+        let standby = self.load.standby?;
+        let y = self.y(design);
+        let (mut asleep, mut gap) = (Asleep::default(), 0.0);
+        for (times, prepared) in self.samples.iter().zip(&*self.load.samples) {
+            if prepared.sample.has_io() {
+                standby.add_gap(gap, false, &mut asleep);
+                gap = 0.0;
+            } else {
+                gap += times.time(y);
+            }
+        }
+        standby.add_gap(gap, true, &mut asleep);
+        Some(asleep)
+    }
+
+    /// What standby saves or costs on a design whose job takes `secs` seconds; `None` if the standby
+    /// state of its disks is unknown.
+    pub fn spin_down(&self, design: &JobDesign, secs: f64) -> Option<SpinDownReport> {
+        let (standby, asleep) = (self.load.standby?, self.would_sleep(design)?);
+        let awake_secs = if self.load.spins_down { secs - asleep.waiting } else { secs };
+        let awake = self.energy_with(design, awake_secs, Asleep::default());
+        let slept = self.energy_with(design, awake_secs + asleep.waiting, asleep);
+        Some(SpinDownReport {
+            is_used: self.load.spins_down,
+            after_s: standby.after,
+            starts: asleep.starts,
+            rated_starts: standby.rated_starts,
+            asleep_s: asleep.secs,
+            waiting_s: asleep.waiting,
+            saved_j: awake.zip(slept).map(|(awake, slept)| awake - slept),
+        })
+    }
+
+    /// Share of the rated endurance of the most written drive that a run uses, or of the rated
+    /// starts of a disk.
+    fn wear(&self, design: &JobDesign) -> Option<f64> {
+        let asleep = self.asleep(design);
+        if asleep.starts == 0 {
+            return self.load.wear;
+        }
+        let rated = self.load.standby?.rated_starts?;
+        #[allow(clippy::cast_precision_loss)]
+        Some(f64::from(asleep.starts) / rated as f64)
     }
 
     /// The upper end of the range of the time of each design.
@@ -109,13 +182,18 @@ impl<'a> JobGroup<'a> {
         };
         for source in 0..SAMPLE_SOURCES {
             let add_ends = |ys: &[f64], sums: &mut [f64]| self.add_ends(source, end, ys, sums);
-            set(source, self.sums(designs, |design| self.y(design), add_ends));
+            let times = self.sums(designs, |design| self.y(design), add_ends);
+            // A write that wakes a disk may wait in the page cache, and not the job.
+            let may_not_wait = source == RangeSource::Storage as usize && end == End::Lower;
+            let times = if may_not_wait { times } else { self.with_waiting(designs, times) };
+            set(source, times);
         }
         let with_error = |design: &JobDesign| {
             let error = computing_error(design.speed_error, self.stretch);
             self.y(design) * (end.sign() * error).exp()
         };
-        set(SPEED, self.sums(designs, with_error, |ys, sums| self.add_times(ys, sums)));
+        let times = self.sums(designs, with_error, |ys, sums| self.add_times(ys, sums));
+        set(SPEED, self.with_waiting(designs, times));
         ends
     }
 
@@ -136,11 +214,36 @@ impl<'a> JobGroup<'a> {
 
     /// Joules of all nodes, which are on for `secs` seconds; `None` if the power is unknown.
     pub fn energy(&self, design: &JobDesign, secs: f64) -> Option<f64> {
+        self.energy_with(design, secs, self.asleep(design))
+    }
+
+    fn energy_with(&self, design: &JobDesign, secs: f64, asleep: Asleep) -> Option<f64> {
         let power = design.power?;
         let load = self.load;
-        let busy = load.cpu / design.speed / f64::from(self.cores.count);
-        let storage = load.storage.as_ref().map(|storage| (storage, &load.usage));
-        Some(f64::from(load.nodes.target) * machine_energy(power, storage, secs, busy).0)
+        let storage = load.storage.map(|power| StorageWork {
+            power,
+            usage: load.usage,
+            slept: load.standby.map(|standby| (standby, asleep)),
+        });
+        let machine = self.machine_energy(design, &power, secs);
+        Some(f64::from(load.nodes.target) * power.total(secs, machine, storage).0)
+    }
+
+    /// Energy of a node without its simulated storage. With a power curve, each sample counts with
+    /// the power at its own load, and the node is idle for what `secs` has more than the samples.
+    fn machine_energy(&self, design: &JobDesign, power: &WholePower, secs: f64) -> Joules {
+        let cores = f64::from(self.cores.count);
+        if power.is_linear() {
+            return power.even(secs, self.load.cpu / design.speed / cores);
+        }
+        let y = self.y(design);
+        let idle = power.ends.idle;
+        let above_idle = self.samples.iter().zip(&*self.load.samples).map(|(times, prepared)| {
+            let time = times.time(y);
+            let share = prepared.sample.cpu * y / cores / time;
+            if time > 0.0 { Joules::of(power.at(share) - idle, time) } else { Joules::default() }
+        });
+        above_idle.fold(Joules::of(idle, secs), |sum, joules| sum + joules)
     }
 
     /// Price of all nodes for `secs` seconds; `None` if it is unknown.
@@ -155,13 +258,14 @@ impl<'a> JobGroup<'a> {
             time: secs,
             energy: self.energy(design, secs),
             rate: design.rate,
-            wear: self.load.wear,
+            wear: self.wear(design),
         }
     }
 
     /// Shares of the time by [`JOB_LIMITS`].
     pub fn limits(&self, design: &JobDesign) -> [f64; JOB_LIMITS.len()] {
-        let parts = self.parts(self.y(design));
+        let mut parts = self.parts(self.y(design));
+        parts[STORAGE] += self.asleep(design).waiting;
         let secs: f64 = parts.iter().sum();
         if secs > 0.0 { parts.map(|part| part / secs) } else { parts }
     }

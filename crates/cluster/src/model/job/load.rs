@@ -9,6 +9,7 @@ use crate::model::job::numbers::NodeNumbers;
 use crate::model::job::range::{PlaceCost, PreparedSample, SampleStretches};
 use crate::space::cores::Cores;
 use crate::space::node::StoragePower;
+use crate::space::standby::{SpinDown, Standby};
 use crate::trace::sample::JobSample;
 use crate::trace::stages::StageWindow;
 use gordon_blockio::Usage;
@@ -52,6 +53,10 @@ pub struct JobLoad {
     pub(super) reference_speed: f64,
     pub(super) nodes: NodeNumbers,
     pub(super) storage: Option<StoragePower>,
+    /// The standby state of its disks, if it is known.
+    pub(super) standby: Option<Standby>,
+    /// Whether the disks are put in standby.
+    pub(super) spins_down: bool,
 }
 
 impl JobLoad {
@@ -84,8 +89,17 @@ impl JobLoad {
             cores: traced.cores,
             reference_speed: traced.reference_speed,
             nodes,
+            standby: storage.as_ref().and_then(StoragePower::standby),
             storage,
+            spins_down: false,
         }
+    }
+
+    /// The load, with disks that are put in standby.
+    #[must_use]
+    pub fn spinning_down(self, spin_down: SpinDown) -> Self {
+        let standby = self.standby.map(|standby| standby.entered(spin_down));
+        Self { spins_down: standby.is_some(), standby, ..self }
     }
 
     /// The job in a stage, for times and limits: it leaves out the busy times of storage, and so

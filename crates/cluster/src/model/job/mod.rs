@@ -42,6 +42,8 @@ use crate::error::ClusterError;
 use crate::model::cost::Goals;
 use crate::space::catalogue::MachineCatalogue;
 use crate::space::machines::{MOST_NODES, MachineSpace};
+use crate::space::node::storage_power;
+use crate::space::standby::SpinDown;
 use crate::survey::{Settings, Survey};
 use crate::trace::charge::Charge;
 use crate::trace::job_stream::JobStream;
@@ -53,7 +55,6 @@ use report::{JobExtras, MachineReport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use traces::storage_power;
 
 /// A survey of machines to run.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -73,6 +74,9 @@ pub struct JobSurvey {
     /// Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_rate: Option<f64>,
+    /// When disks are put in standby inside the job. Default: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spin_down: Option<SpinDown>,
     /// What the choices go by.
     #[serde(default)]
     pub goals: Goals,
@@ -138,8 +142,16 @@ impl Survey for JobSurvey {
             }
             numbers => MachineSpace::clusters(&self.catalogue.machines, numbers),
         };
+        let mut has_standby = false;
         for place in &space.places {
-            storage_power(place.storage, &self.catalogue.parts)?;
+            let power = storage_power(place.storage, &self.catalogue.parts)?;
+            has_standby |= power.is_some_and(|power| power.standby().is_some());
+        }
+        if self.spin_down.is_some() && !has_standby {
+            return Err(ClusterError::Impossible {
+                what: "spin_down".into(),
+                why: "no machine has a disk whose standby state is known".into(),
+            });
         }
         Ok(space)
     }
@@ -190,6 +202,10 @@ fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
     }
     if let Some(bad) = survey.storage_rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
         return impossible("storage_rate", format!("{bad} is not above zero"));
+    }
+    let after = survey.spin_down.and_then(|spin_down| spin_down.after_s);
+    if let Some(bad) = after.filter(|secs| !(secs.is_finite() && *secs > 0.0)) {
+        return impossible("spin_down", format!("{bad} s is not above zero"));
     }
     survey.goals.check()?;
     stages::check_times(&survey.report_stages)?;

@@ -26,6 +26,30 @@ pub struct JobReport {
     pub price: Option<f64>,
     /// Price at the upper end of the range.
     pub price_high: Option<f64>,
+    /// What standby of its disks saves and costs; left out if their standby state is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spin_down: Option<SpinDownReport>,
+}
+
+/// Disks that sleep inside a job: what it saves and costs in a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SpinDownReport {
+    /// Whether the disks are put in standby; otherwise what it would save and cost.
+    pub is_used: bool,
+    /// Time without requests after which a disk is put in standby.
+    pub after_s: f64,
+    /// Starts of the spindle of each disk.
+    pub starts: u32,
+    /// Starts for which a disk is rated; `None` if that is unknown.
+    pub rated_starts: Option<u64>,
+    /// Time of each disk in standby.
+    pub asleep_s: f64,
+    /// Time for which the job waits for disks to wake up; `time_s` has it if the disks are put in
+    /// standby.
+    pub waiting_s: f64,
+    /// Energy that all nodes save, below zero if they use more; `None` if the power of the machine is
+    /// unknown.
+    pub saved_j: Option<f64>,
 }
 
 /// The results of a machine with one of its storages and networks.

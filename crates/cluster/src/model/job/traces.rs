@@ -8,12 +8,11 @@ use super::place::{TraceLoad, TraceStorage};
 use super::pool::pooled;
 use super::report::ReferenceReport;
 use crate::error::ClusterError;
-use crate::space::config::Parts;
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};
 use crate::space::machine::{Machine, StorageTable};
 use crate::space::machines::{MachineDesign, MachineSpace, Place, part_of};
 use crate::space::measured::MeasuredStorage;
-use crate::space::node::StoragePower;
+use crate::space::node::storage_power;
 use crate::space::part_times::part_times;
 use crate::space::reference::{TraceReference, same_processor};
 use crate::space::resources::StorageTimes;
@@ -120,7 +119,11 @@ impl<'a> JobTraces<'a> {
             let storage = storage_power(place.storage, &self.survey.catalogue.parts)?;
             let nodes = (0..self.streams.len()).map(|stream| self.load(*place, stream).job());
             let traced = pooled(nodes.collect(), starts);
-            Ok(JobLoad::new(traced, self.nodes(place.nodes), storage, other))
+            let load = JobLoad::new(traced, self.nodes(place.nodes), storage, other);
+            Ok(match self.survey.spin_down {
+                Some(spin_down) => load.spinning_down(spin_down),
+                None => load,
+            })
         };
         let first = load(&space.places[0], None)?;
         space.places.par_iter().map(|place| load(place, Some(&first))).collect()
@@ -219,14 +222,6 @@ fn memory(machine: &Machine, nodes: NodeNumbers) -> Bytes {
     let of_one = *machine.memory;
     let part = nodes.part();
     if part > 1.0 { Bytes((of_one.0 as f64 / part) as u64) } else { of_one }
-}
-
-/// The power of a storage of the catalogue; `None` if it is described by its limits.
-pub(super) fn storage_power(
-    storage: &StorageTable,
-    parts: &Parts,
-) -> Result<Option<StoragePower>, ClusterError> {
-    part_of(storage).map(|(name, count)| StoragePower::new(name, count, parts)).transpose()
 }
 
 /// Times of requests to each part, if a trace needs them: it has no block log, or the page cache

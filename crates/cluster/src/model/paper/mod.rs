@@ -19,8 +19,8 @@ pub mod simulate;
 
 use crate::error::ClusterError;
 use crate::space::config::{Baseline, NodeCommon, Parts, SpaceProcessors, SpaceStorage};
+use crate::space::find::part;
 use crate::space::grid::Grid;
-use crate::space::node::part;
 use crate::survey::{Settings, Survey};
 use crate::trace::charge::{Charge, Reference};
 use crate::trace::replays::Replays;

@@ -15,10 +15,9 @@ use super::traces::ServiceTraces;
 use crate::error::ClusterError;
 use crate::space::cores::UNKNOWN_SPEED;
 use crate::space::machine::Machine;
-use crate::space::machines::{MachineDesign, MachineSpace, Place, part_of};
-use crate::space::node::{StoragePower, machine_energy};
+use crate::space::machines::{MachineDesign, MachineSpace, Place};
+use crate::space::node::{StoragePower, StorageWork, storage_power};
 use crate::trace::job_stream::JobStream;
-use gordon_blockio::Usage;
 use rayon::prelude::*;
 
 /// Places of [`ServiceLoad::full`](super::load::ServiceLoad::full).
@@ -145,11 +144,7 @@ impl<'a> ServiceModel<'a> {
             true => space.places.par_iter().map(of_place).collect(),
             false => Vec::new(),
         };
-        let power = |place: &Place<'a>| {
-            let part = part_of(place.storage);
-            part.map(|(name, count)| StoragePower::new(name, count, &survey.catalogue.parts))
-                .transpose()
-        };
+        let power = |place: &Place<'a>| storage_power(place.storage, &survey.catalogue.parts);
         let most = u32::try_from(load.nodes).unwrap_or(u32::MAX);
         Ok(Self {
             work: [0, 1].map(|gain: usize| Demanded::of(&traces, |s| s.sum.work[gain])),
@@ -332,10 +327,9 @@ impl<'a> ServiceModel<'a> {
 
     /// Mean power of all nodes; storage parts count with their idle power.
     fn power(&self, design: &MachineDesign<'_>, nodes: u32, busy: f64) -> Option<f64> {
-        let power = design.machine.power()?;
-        let idle = Usage::default();
-        let storage = self.storage_power[design.place].as_ref().map(|storage| (storage, &idle));
-        Some(machine_energy(power, storage, 1.0, busy).0 * f64::from(nodes))
+        let power = design.machine.power(&self.survey.catalogue.parts)?;
+        let storage = self.storage_power[design.place].map(StorageWork::idle);
+        Some(power.total(1.0, power.even(1.0, busy), storage).0 * f64::from(nodes))
     }
 
     /// Whether a design is the recorded cluster.

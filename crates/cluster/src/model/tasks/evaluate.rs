@@ -25,11 +25,12 @@ use crate::space::cores::{UNKNOWN_SPEED, speed_error};
 use crate::space::machine::StorageTable;
 use crate::space::machines::{MachineDesign, cluster_id, part_of};
 use crate::space::measured::{MeasuredStorage, READS, WRITES};
-use crate::space::node::Power;
+use crate::space::node::{StoragePower, StorageWork, storage_power};
 use crate::space::part_times::part_times;
 use crate::space::reference::TraceReference;
 use crate::space::resources::{Rate, StorageTimes};
 use crate::space::storage::Storage;
+use crate::space::whole::WholePower;
 use crate::survey::{Chunk, Model};
 use crate::trace::job_stream::JobStream;
 use rayon::prelude::*;
@@ -59,6 +60,8 @@ pub struct TasksModel<'a> {
     storages: Vec<[f64; 2]>,
     /// By place.
     drives: Vec<Drives>,
+    /// By place: power of its simulated storage, if any.
+    storage_power: Vec<Option<StoragePower>>,
     needs: Needs,
     durations: Durations,
     /// Bytes of all tasks: read, written, and read of others.
@@ -102,17 +105,22 @@ pub(super) struct Answer {
     by: [[f64; 2]; SOURCES.len()],
     parts: Parts,
     nodes: u32,
-    power: Option<Power>,
+    power: Option<WholePower>,
+    /// Of the simulated storage of a node, if any.
+    storage: Option<StoragePower>,
     rate: Option<Rate>,
     /// Share of the time in which all cores of all nodes are busy.
     busy: f64,
 }
 
 impl Answer {
-    /// Energy of all nodes over `secs` seconds.
+    /// Energy of all nodes over `secs` seconds. Tasks do not say when drives work, which count with
+    /// their idle power.
     pub fn energy(&self, secs: f64) -> Option<f64> {
-        let busy = self.busy * self.time;
-        Some(self.power?.energy(secs, busy.min(secs)).0 * f64::from(self.nodes))
+        let power = self.power?;
+        let storage = self.storage.map(StorageWork::idle);
+        let machine = power.even(secs, self.busy * self.time);
+        Some(power.total(secs, machine, storage).0 * f64::from(self.nodes))
     }
 
     /// Price of all nodes over `secs` seconds.
@@ -198,6 +206,9 @@ impl<'a> TasksModel<'a> {
             storages: space.machines.places.iter().map(|place| known(place.storage)).collect(),
             drives: (space.machines.places.iter())
                 .map(|place| Drives::of(place.storage, &survey.catalogue.parts))
+                .collect::<Result<_, _>>()?,
+            storage_power: (space.machines.places.iter())
+                .map(|place| storage_power(place.storage, &survey.catalogue.parts))
                 .collect::<Result<_, _>>()?,
             needs,
             durations: Durations::default(),
@@ -328,7 +339,8 @@ impl<'a> TasksModel<'a> {
             by,
             parts: outcome.parts,
             nodes,
-            power: design.machine.power(),
+            power: design.machine.power(&self.survey.catalogue.parts),
+            storage: self.storage_power[design.place],
             rate: design.machine.rate(self.volume_gib(nodes)),
             busy: if all > 0.0 { (outcome.busy / all).min(1.0) } else { 0.0 },
         }
@@ -378,16 +390,20 @@ impl<'a> TasksModel<'a> {
         let answer = self.answer(number);
         let run = answer.run(answer.high);
         Figures {
-            power: busy_power(design.machine, &self.drives[design.place], nodes),
-            ..Figures::of_run(&run, self.bill(number, &run).map(|found| found.bill).as_ref())
+            power: busy_power(answer.power, &self.drives[design.place], nodes),
+            ..Figures::of_run(
+                &run,
+                self.bill(number, answer, &run).map(|found| found.bill).as_ref(),
+            )
         }
     }
 
     /// What a run costs in all; `None` if it is not said how machines are used.
-    fn bill(&self, number: u64, run: &Run) -> Option<BillReport> {
+    fn bill(&self, number: u64, answer: &Answer, run: &Run) -> Option<BillReport> {
         let operation = self.survey.catalogue.operation.as_ref()?;
         let design = self.cluster(number).0;
-        Some(BillInputs::of(run, design.machine, &self.drives[design.place]).report(operation))
+        let drives = &self.drives[design.place];
+        Some(BillInputs::of(run, design.machine, answer.power, drives).report(operation))
     }
 
     /// Whether a design is the recorded cluster.
@@ -434,7 +450,7 @@ impl<'a> TasksModel<'a> {
                 price: answer.price(answer.time),
                 price_high: answer.price(answer.high),
             },
-            bill: self.bill(number, &answer.run(answer.time)),
+            bill: self.bill(number, answer, &answer.run(answer.time)),
             limits: parts().map(|(part, secs)| (part.name().into(), secs / answer.time)).collect(),
             stages: match self.notable.get().is_some_and(|notable| notable.contains(&number)) {
                 true => self.stages(number),
