@@ -314,9 +314,9 @@ def main() -> None:
         case _:
             sys.exit(__doc__)
     check = sys.argv[1:] == ["--check"]
-    own = SPACES / "modern.toml"
     texts = {SPACES / f"{space}.toml": text(space) for space in FAMILY}
-    texts[own] = modern.text(own.read_text(encoding="utf-8"))
+    for file in (SPACES / f"{space}.toml" for space in modern.SPACES):
+        texts[file] = modern.text(file.read_text(encoding="utf-8"))
     for file, content in texts.items():
         if not check:
             file.write_text(content, encoding="utf-8")

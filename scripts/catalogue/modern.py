@@ -1,4 +1,4 @@
-"""Computed values of the space `modern`: speeds, prices, embodied carbon.
+"""Computed values of the spaces `modern` and `servers`: speeds, prices, embodied carbon.
 
 They come from machines/{boards,servers,embodied}.csv.
 `text` is the space with these values in the place of those that it had; machines.py writes it. The
@@ -21,6 +21,9 @@ from gordon import _core
 HERE = Path(__file__).resolve().parent / "machines"
 
 Row = dict[str, str]
+
+#: The spaces whose machines have these values.
+SPACES = ("modern", "servers")
 
 #: The board whose score in Geekbench 6 ties the frame rates to the unit: it has as many logical
 #: processors as the m5.xlarge.

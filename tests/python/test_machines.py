@@ -15,12 +15,13 @@ from gordon import _core, parts
 
 ROOT = Path(__file__).parent.parent.parent
 SPACES = ROOT / "python/gordon/survey/spaces"
-NAMES = ("ec2", "gcp", "azure", "modern")
+NAMES = ("ec2", "gcp", "azure", "modern", "servers")
 
 REQUIRED = {"id", "summary", "cores", "threads_per_core", "core_speed", "core_speed_single"}
-REQUIRED |= {"memory", "storage", "network", "idle", "active", "embodied_kg"}
+REQUIRED |= {"memory", "storage", "network", "embodied_kg"}
 PRICES = {"price_per_hour", "price_spot_per_hour", "purchase_price", "volume_price_per_gib_month"}
-OPTIONAL = {*PRICES, "minimum_billing", "source", "date", "models"}
+POWER = {"idle", "active", "power_curve", "supply"}
+OPTIONAL = {*PRICES, *POWER, "minimum_billing", "source", "date", "models"}
 SPEEDS = ("core_speed", "core_speed_single")
 NUMBERS = ("cores", "threads_per_core", *SPEEDS, "embodied_kg", *sorted(PRICES))
 BITS = {"Mb": 1e6, "Gb": 1e9}
@@ -98,7 +99,8 @@ def test_numbers_are_positive_and_units_parse(space: Table) -> None:
         assert value(machine["core_speed"]) <= value(machine["core_speed_single"]), machine["id"]
         assert _core.parse_bytes(value(machine["memory"])) >= 1 << 30, machine["id"]
         assert rate(value(machine["network"])) >= 100e6, machine["id"]
-        idle, active = watts(value(machine["idle"])), watts(value(machine["active"]))
+        curve = value(machine.get("power_curve", [machine.get("idle"), machine.get("active")]))
+        idle, *_, active = [watts(value(one)) for one in curve]
         assert 0 < idle < active, machine["id"]
 
 
@@ -141,8 +143,10 @@ def test_every_value_has_a_source_with_a_date_or_is_assumed(space: Table) -> Non
     sources = space["sources"]
     assert all(explained(source) for source in sources.values())
     for machine in space["machines"]:
-        keys = machine.keys() - {"id", "summary", "models", "storage", "source", "date"}
+        keys = machine.keys() - {"id", "summary", "models", "storage", "supply", "source", "date"}
         values = [(key, machine[key]) for key in keys]
+        if "supply" in machine:
+            values.append(("supply", machine["supply"]["rated"]))
         for key, entry in [*values, *storage_values(machine)]:
             found = explained(entry) or explained(sources.get(key)) or explained(machine)
             assert found, (machine["id"], key)
