@@ -12,8 +12,11 @@ import pytest
 
 import cost
 import gordon
+from gordon import power
 from gordon.cost import inputs as files
 from gordon.cost.paper import figure, paper
+from gordon.cost.prices import price
+from gordon.parts import Catalogue
 from markdown_pages import render
 
 from conftest import Run, raises
@@ -225,6 +228,31 @@ def test_a_bad_price_file_is_refused_with_its_place(
     run("cost", "petabyte", "--inputs", str(path)).refused(kind, named)
 
 
+def test_a_petabyte_has_the_prices_of_a_year(run: Run, tmp_path: Path) -> None:
+    result = gordon.cost.petabyte(year=2015)
+    for name, kind in (("dimm", "dram"), ("nand", "ssd"), ("sas", "disk"), ("sata", "disk")):
+        usd = price(kind, 2015).usd_per_gb
+        now, then = medium(result, name), medium(gordon.cost.petabyte(), name)
+        assert now["media"] == then["media"]
+        capacity = next(p for p in result["parts"] if p["part"] == f"media.{name}")
+        assert capacity["capacity_bytes"] is not None
+        assert capacity["price"] == pytest.approx(usd * capacity["capacity_bytes"] / 1e9)
+        assert now["media_cost"] == pytest.approx(now["media"] * capacity["price"])
+        assert now["nonmedia_cost"] == then["nonmedia_cost"]
+    # Before there were SSDs, flash has the price of flash.
+    assert "flash" in run("cost", "petabyte", "--year", "2008", "--json", "-").out
+    assert result["items"] == []
+    run("cost", "petabyte", "--year", "2001").refused("no-price", "2001")
+    run("cost", "petabyte", "--year", "2050").refused("no-price", "2050")
+    path = tmp_path / "mine.toml"
+    text = run("cost", "inputs").out
+    path.write_text(text.replace('priced_as = "disk"\n', ""))
+    run("cost", "petabyte", "--inputs", str(path), "--year", "2015").refused("no-price", "sas")
+    path.write_text(text.replace('currency = "USD"', 'currency = "EUR"'))
+    mixed = run("cost", "petabyte", "--inputs", str(path), "--year", "2015")
+    mixed.refused("mixed-currencies", "EUR")
+
+
 def test_a_bad_petabyte_is_refused(run: Run, tmp_path: Path) -> None:
     run("cost", "petabyte", "--inputs", "gordon-2008").refused("unknown-name", "gordon-2008")
     path = str(tmp_path / "no.toml")
@@ -293,6 +321,18 @@ def test_a_design_has_the_same_values_by_its_id_and_by_its_name(run: Run) -> Non
     assert disk["read_bytes_per_s"] == pytest.approx(2 * 104.7e6, rel=0.01)
     assert disk["controller"] is None
     assert "pins" in {one["what"] for one in disk["unknown"]}
+
+
+def test_a_server_draws_its_curve_and_its_drives_through_its_supply(run: Run) -> None:
+    node = json.loads(run("rack", "--node", "epyc-7763", "--json", "-").out)["node"]
+    idle, read, write = power.storage("nvme-tlc-1tb", Catalogue())
+    # 58 W at the plug are below 10 % of 800 W, where the loss stays.
+    assert node["idle_w"] == pytest.approx(58 + 4 * idle)
+    # 272 W at the plug are between the 160 W / 0.94 of 20 % and the 400 W / 0.96 of 50 %.
+    low, half = 160 / 0.94, 400 / 0.96
+    parts = 160 + 240 * (272 - low) / (half - low)
+    drawn = low + (half - low) * (parts + 4 * max(read, write) - 160) / 240
+    assert node["active_w"] == pytest.approx(drawn)
 
 
 def test_a_modern_machine_adds_up_and_what_is_unknown_is_null(run: Run) -> None:

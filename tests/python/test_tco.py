@@ -16,6 +16,8 @@ import pytest
 from browser import drawn, needs_browser
 from gordon import survey
 from gordon.cost import tco
+from gordon.cost.prices import price
+from gordon.cost.rent import break_even
 from gordon.survey import bill_page, doubts
 from gordon.survey.explain import explain
 from surveyed import of_machines, of_tasks
@@ -50,6 +52,143 @@ def test_the_parts_of_the_total_follow_from_the_inputs(run: Run) -> None:
     grams = found["operation"]["grams_per_kwh"]
     assert "Germany" in found["operation_sources"]["grams_per_kwh"]
     assert bill["carbon_use_kg"] == pytest.approx(kwh * grams / 1000)
+
+
+#: Two nodes of 1,000 USD that a run of half an hour uses, and a rented one that needs an hour.
+OWNED: Any = {
+    "nodes": 2,
+    "time_s": 1800.0,
+    "energy_j": 360_000.0,
+    "idle_w": 20.0,
+    "purchase_price": 1000.0,
+    "drives_price": 100.0,
+    "rent_per_hour": None,
+    "billed_s": 0.0,
+    "embodied_kg": None,
+    "drives_embodied_kg": None,
+    "drives_life_years": 5.0,
+    "wear": None,
+}
+RENTED: Any = OWNED | {"time_s": 3600.0, "purchase_price": None, "rent_per_hour": 1.0}
+#: 0.36 USD a kWh of the machines: 1e-7 USD a joule.
+OPERATION: Any = {
+    "years": 4.0,
+    "hours_per_year": 4383.0,
+    "price_per_kwh": 0.24,
+    "pue": 1.5,
+    "grams_per_kwh": 0.0,
+}
+
+
+def test_the_break_even_is_that_of_the_formula_by_hand() -> None:
+    found = break_even(OWNED, RENTED, OPERATION)
+    assert found is not None
+    # 2,000 and 200 USD over 4 years, and 40 W for 31,557,600 s.
+    fixed = 500 + 50 + 40 * 31_557_600 * 1e-7
+    assert found["fixed_per_year"] == pytest.approx(fixed) == pytest.approx(676.2304)
+    # A run needs 360 kJ, of which 40 W x 1,800 s are counted already.
+    assert found["per_run_owned"] == pytest.approx(0.0288)
+    assert found["per_run_rented"] == 1.0
+    runs = 676.2304 / (1 - 0.0288) / 12
+    assert found["runs_per_month"] == pytest.approx(runs) == pytest.approx(58.0236, rel=1e-5)
+    assert found["hours_per_month"] == pytest.approx(runs / 2)
+    assert found["rented_hours_per_month"] == pytest.approx(runs)
+    assert found["cost_per_month"] == pytest.approx(runs)
+
+
+def test_the_break_even_is_where_the_bills_are_equal() -> None:
+    cases = [
+        (OWNED, RENTED),
+        (OWNED | {"wear": 1 / 2000}, RENTED),
+        (OWNED | {"wear": 1 / 200}, RENTED | {"rent_per_hour": 3.0}),
+        (OWNED, RENTED | {"time_s": 60.0, "billed_s": 600.0, "rent_per_hour": 9.0}),
+    ]
+    for owned, rented in cases:
+        found = break_even(owned, rented, OPERATION)
+        assert found is not None
+        assert found["runs_per_month"] is not None
+        use = OPERATION | {"runs_per_day": found["runs_per_month"] * 12 / 365.25}
+        own, rent = doubts.bills([(owned, use), (rented, use)])
+        assert own["total"] == pytest.approx(rent["total"])
+    # A run of a minute is billed for ten.
+    assert found is not None
+    hours = found["rented_hours_per_month"]
+    assert hours == pytest.approx((found["runs_per_month"] or 0) / 6)
+    # Drives that wear out within a year and a half make the second one later.
+    first, worn = (break_even(owned, RENTED, OPERATION) for owned, _ in cases[:2])
+    assert first is not None
+    assert worn is not None
+    assert (worn["runs_per_month"] or 0) > (first["runs_per_month"] or 0)
+
+
+def test_a_month_may_be_too_short_and_a_rent_too_low() -> None:
+    for rent in (0.0001, 0.03):
+        found = break_even(OWNED, RENTED | {"rent_per_hour": rent}, OPERATION)
+        assert found is not None
+        assert found["runs_per_month"] is None
+        assert found["hours_per_month"] is None
+    assert break_even(OWNED | {"idle_w": None}, RENTED, OPERATION) is None
+    assert break_even(OWNED, OWNED, OPERATION) is None
+
+
+def test_what_is_rented_is_the_cheapest_that_is_as_fast(trace: str, run: Run) -> None:
+    node = ("--node", "raspberry-pi-5", "--reference", "m5.xlarge")
+    ran = run("cost", "tco", trace, *node, "--rent", "ec2", "--json", "-")
+    assert ran.status == 0, ran.err
+    found = json.loads(ran.out)
+    rented = found["rented"]
+    assert rented["time_s"] <= found["time_s"]
+    of_ec2 = of_machines(survey.run(trace, space="ec2", reference="m5.xlarge"))
+    fast = [
+        row["bill"]["rent"]
+        for row in of_ec2["designs"]
+        if row["job"]["time_s"] <= found["time_s"] and row["bill"] and row["bill"]["rent"]
+    ]
+    assert rented["break_even"]["per_run_rented"] == pytest.approx(min(fast))
+    named = run("cost", "tco", trace, *node, "--rent", rented["machine"], "--json", "-")
+    assert json.loads(named.out)["rented"] == rented
+    assert rented["design"] in run("cost", "tco", trace, *node, "--rent", "ec2").out
+
+
+def test_what_cannot_be_rented_is_refused(trace: str, run: Run) -> None:
+    node = ("--node", "raspberry-pi-5", "--reference", "m5.xlarge")
+    run("cost", "tco", trace, *node, "--rent", "m5.huge").refused("unknown-name", "m5.huge")
+    run("cost", "tco", trace, *node, "--rent", "epyc-7742").refused("not-rented", "epyc-7742")
+    rented = ("--node", "m5.xlarge", "--rent", "ec2")
+    run("cost", "tco", trace, *rented).refused("not-owned", "m5.xlarge")
+
+
+def test_drives_have_the_prices_of_a_year(trace: str, run: Run) -> None:
+    node = ("--node", "raspberry-pi-5", "--reference", "m5.xlarge", "--json", "-")
+    found = [
+        json.loads(run("cost", "tco", trace, *node, "--price-year", year).out)["run"]["inputs"]
+        for year in ("2014", "2023")
+    ]
+    prices = [price("ssd", year).usd_per_gb * 1000 for year in (2014, 2023)]
+    assert [one["drives_price"] for one in found] == [pytest.approx(usd, 1e-4) for usd in prices]
+    assert found[0]["purchase_price"] == found[1]["purchase_price"]
+    run("cost", "tco", trace, *node, "--price-year", "1999").refused("no-price", "1999")
+
+
+def test_disks_sleep_in_a_job_if_asked_to(trace: str, run: Run) -> None:
+    node = ("--node", "core-ultra-265k/sata-7200-1tb", "--reference", "m5.xlarge", "--json", "-")
+    awake = json.loads(run("cost", "tco", trace, *node).out)
+    asleep = json.loads(run("cost", "tco", trace, *node, "--spin-down", "1ms").out)
+    assert asleep["time_s"] >= awake["time_s"]
+    plain = ("survey", trace, "--reference", "m5.xlarge")
+    ran = run(*plain, "--spin-down", "auto", "--json", "-")
+    found = {row["id"]: row["job"] for row in json.loads(ran.out)["designs"]}
+    slept = found["core-ultra-265k/sata-7200-1tb"]["spin_down"]
+    assert slept["is_used"]
+    assert slept["after_s"] == pytest.approx((227 - 9 * 13.5) / 8)
+    assert "spin_down" not in found["raspberry-pi-5/nvme-tlc-1tb-400MB"]
+    run(*plain, "--space", "ec2", "--spin-down", "auto").refused("out-of-range", "--spin-down")
+    run(*plain, "--spin-down", "soon").refused("bad-quantity", "--spin-down soon")
+    run(*plain, "--spin-down", "0s").refused("out-of-range", "--spin-down")
+    run(*plain, "--service", "--spin-down", "auto").refused("wrong-model", "--spin-down")
+    run("survey", LOG, "--spin-down", "auto").refused("wrong-model", "--spin-down")
+    grid = ("--space", "gordon-2009", "--spin-down", "auto")
+    run("survey", trace, *grid).refused("wrong-model", "--spin-down")
 
 
 def test_the_range_of_the_total_holds_the_total_and_names_what_moves_it_most() -> None:

@@ -2,7 +2,7 @@
 
 from gordon.cli import warn
 from gordon.cli.terminal import Column, Output
-from gordon.cost.tco import Tco
+from gordon.cost.tco import Rented, Tco
 from gordon.human import counted, duration, figures, short
 from gordon.survey.doubts import Sensitivity
 
@@ -52,11 +52,46 @@ def show_tco(console: Output, result: Tco) -> None:
             f"carbon: {whole} a run{_ends(result['carbon'])}, {use} of electricity and {made} of "
             "making the machines"
         )
+    if result["rented"] is not None:
+        _show_rented(console, result, result["rented"])
     for reason in result["unknown"]:
         console.text(f"unknown: {reason}")
     if result["cost"] is not None:
         _show_doubts(console, result["cost"], currency)
     warn(result["warnings"], [])
+
+
+def _show_rented(console: Output, result: Tco, rented: Rented) -> None:
+    """Both ways to run the job, and from how many hours a month on which costs less."""
+    found, currency = rented["break_even"], result["currency"]
+    hours = (found["hours_per_month"], found["rented_hours_per_month"])
+    rows = (
+        ("bought", result["design"], result["time_s"]),
+        ("rented", rented["design"], rented["time_s"]),
+    )
+    shown = [
+        Column("", [how for how, _, _ in rows]),
+        Column("design", [design for _, design, _ in rows]),
+        Column("a run", [duration(time) for _, _, time in rows], right=True),
+        Column(f"{currency} / year", [figures(found["fixed_per_year"]), "0"], right=True),
+        Column(
+            f"+ {currency} / run",
+            [figures(found["per_run_owned"]), figures(found["per_run_rented"])],
+            right=True,
+        ),
+    ]
+    if found["hours_per_month"] is None:
+        console.table(shown)
+        console.text(f"renting {rented['design']} costs less, however much the nodes work")
+        return
+    known = [0.0 if one is None else one for one in hours]
+    shown.append(Column("hours / month", [figures(one) for one in known], right=True))
+    console.table(shown)
+    console.text(
+        f"buying costs less than renting {rented['design']} if the nodes work more than "
+        f"{figures(known[0])} hours a month, in {figures(found['runs_per_month'] or 0)} runs for "
+        f"{figures(found['cost_per_month'] or 0)} {currency}"
+    )
 
 
 def _ends(found: Sensitivity | None) -> str:

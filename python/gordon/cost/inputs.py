@@ -3,17 +3,20 @@
 All prices of a file are in one currency, its `currency`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 from gordon import tables
+from gordon.cost import prices
 from gordon.errors import GordonError, located
 from gordon.files import read_text
 from gordon.parts import unknown
 from gordon.tables import Bytes, Limits, Value
 
+#: What media are priced as in another year.
+KINDS = ("dram", "flash", "disk")
 #: A price in the currency of the file. Nothing of a server costs more than a billion.
 Price = Annotated[Value, Limits("", 0.001, 1e9)]
 #: The power of a part or an enclosure.
@@ -35,12 +38,13 @@ class Part:
 @dataclass(frozen=True, kw_only=True)
 class Medium(Part):
     """A storage medium and the server that holds it: `slots` media and `processors` in an
-    enclosure."""
+    enclosure. `priced_as` is `dram`, `flash` or `disk`, as which it has a price of another year."""
 
     capacity: Bytes
     slots: Pieces
     enclosure: str
     processors: Pieces
+    priced_as: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +135,35 @@ def _check(found: Inputs) -> None:
     for place, name in named:
         if name not in found.media:
             raise unknown("medium", name, list(found.media)).at(place)
+
+
+def of_year(found: Inputs, year: int) -> Inputs:
+    """The inputs with the prices of media in a year, by their capacity. Processors and enclosures
+    keep theirs; arrays of a bandwidth, whose prices are of one year, are left out. Raises
+    GordonError for a year without a price, a medium whose kind is not given, and another currency
+    than that of the table of prices."""
+    if found.currency != prices.CURRENCY:
+        raise GordonError(
+            f"--year {year}: prices by year are in {prices.CURRENCY}, and the inputs in "
+            f"{found.currency}",
+            f"inputs in {prices.CURRENCY}",
+            kind="mixed-currencies",
+        )
+    media = {name: _of_year(name, medium, year) for name, medium in found.media.items()}
+    return replace(found, media=media, bandwidth=None)
+
+
+def _of_year(name: str, medium: Medium, year: int) -> Medium:
+    if medium.priced_as not in KINDS:
+        raise GordonError(
+            f"--year {year}: media.{name} does not say what it is priced as",
+            'priced_as = "disk" in its table: dram, flash or disk',
+            kind="no-price",
+        )
+    price = prices.drive(medium.priced_as, year)
+    source = f"gordon cost prices: {price.medium}, {price.usd_per_gb:.4g} USD a GB in {year}"
+    cost = price.usd_per_gb * medium.capacity.value / 1e9
+    return replace(medium, price=Value(cost, source=source))
 
 
 def parts(found: Inputs) -> list[tuple[str, Part]]:

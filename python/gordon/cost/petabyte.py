@@ -49,7 +49,15 @@ _NOUNS: dict[Cell, str] = {
     "nonmedia_power_share": "its share of the power",
 }
 #: Fields of inputs that are names, not values.
-NAMES = ("currency", "enclosure", "flash_part", "disks_medium", "disk_part", "disk_medium")
+NAMES = (
+    "currency",
+    "enclosure",
+    "priced_as",
+    "flash_part",
+    "disks_medium",
+    "disk_part",
+    "disk_medium",
+)
 GB = 1e9
 
 
@@ -58,14 +66,18 @@ def petabyte(
     *,
     capacity: str | None = None,
     processors: int | None = None,
+    year: int | None = None,
 ) -> Petabyte:
     """The cost and power of storing a petabyte on each medium, next to Table 8 of the paper.
 
     `inputs` is a shipped file of prices or the path of one; `capacity` and `processors` of a server
-    replace those of the file. Costs are in the currency of the file, powers in watts. Figures of
-    the paper are compared only if all inputs are the paper's. Raises GordonError.
+    replace those of the file, and prices of media in `year` those of its media. Costs are in the
+    currency of the file, powers in watts. Figures of the paper are compared only if all inputs are
+    the paper's. Raises GordonError.
     """
     found = files.load(inputs)
+    if year is not None:
+        found = files.of_year(found, year)
     if processors is not None and not 1 <= processors <= 1024:
         raise GordonError(
             f"--processors {processors}: not from 1 to 1024", "--processors 4", kind="bad-number"
@@ -81,7 +93,7 @@ def petabyte(
         for count in sorted({*COUNTS, one["processors"]})
     ]
     arrays = [] if found.bandwidth is None else bandwidths(found)
-    is_paper = inputs == SHIPPED and capacity is None and processors is None
+    is_paper = inputs == SHIPPED and capacity is None and processors is None and year is None
     items = []
     if is_paper:
         items = [*_table8(rows, by_processors, found), *statements.of_costs(found, arrays)]

@@ -14,6 +14,9 @@ from gordon import tables
 from gordon.errors import GordonError
 from gordon.parts import unknown
 
+#: The currency of all prices.
+CURRENCY = "USD"
+
 
 @dataclass(frozen=True)
 class Price:
@@ -98,6 +101,14 @@ def price(medium: str, year: int) -> Price:
     low, high = found.usd_per_gb[before], found.usd_per_gb[after]
     share = (year - before) / (after - before)
     return Price(medium, year, low * (high / low) ** share, True)
+
+
+def drive(kind: str, year: int) -> Price:
+    """The price of DRAM, of a flash drive or of a disk in a year: `kind` is `dram`, `flash` or
+    `disk`. A flash drive has the price of SSDs, and before there are any that of flash. Raises
+    GordonError for a year without a price."""
+    ssds = media()["ssd"]
+    return price("ssd" if kind == "flash" and year >= ssds.first else kind, year)
 
 
 def of(year: int | None = None) -> list[Price]:

@@ -8,20 +8,36 @@ those of its bills (docs/design/cluster.md, "Total cost").
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 
-from gordon import __version__
+from gordon import __version__, _core
+from gordon.cost import prices
+from gordon.cost.rent import BreakEven, break_even
 from gordon.errors import GordonError
 from gordon.options import Path, Progress
 from gordon.options.costs import TcoOptions
-from gordon.parts import unknown
+from gordon.parts import Catalogue, Part, unknown
+from gordon.quantity import value
 from gordon.reports.survey import BillReport, JobReport, Operation, TasksTime
 from gordon.survey import doubts, run
 from gordon.survey import space as spaces
 from gordon.survey.doubts import Sensitivity
-from gordon.survey.results import JobResult, MachineDesign, TasksDesign, TasksResult
+from gordon.survey.results import JobResult, MachineDesign, Result, TasksDesign, TasksResult
 
 #: Designs of a survey, at most: more than any space has machines.
 _ROWS = 100_000
 _GB = 1e9
+#: Bytes of a sector of a disk.
+_SECTOR = 512
+
+
+class Rented(TypedDict):
+    """A machine that is rented for the same runs, and from when on renting it costs more."""
+
+    design: str
+    machine: str
+    nodes: int
+    space: str
+    time_s: float
+    break_even: BreakEven
 
 
 class Tco(TypedDict):
@@ -51,6 +67,8 @@ class Tco(TypedDict):
     carbon_kg_per_year: float | None
     cost: Sensitivity | None
     carbon: Sensitivity | None
+    #: What is rented in place of nodes that are owned; None without `rent`, or if that is unknown.
+    rented: Rented | None
     #: Why a sum is unknown.
     unknown: list[str]
     warnings: list[str]
@@ -68,36 +86,145 @@ def tco(
     price_kwh: float = TcoOptions.price_kwh,
     pue: float = TcoOptions.pue,
     grid: str | float | None = None,
+    price_year: int | None = None,
+    spin_down: str | float | None = None,
+    rent: str | None = None,
     progress: Progress | None = None,
 ) -> Tco:
     """The total cost of a traced job on nodes of a machine.
 
     `traces` are those of `gordon.survey.run`, `node` is a machine of `space`, or with one of its
     storages, as `framework-desktop/nvme-qlc-2tb`; without a space, of the first shipped one that
-    has it. Raises GordonError.
+    has it. `rent` is a machine that is rented in its place, or a space, of which the cheapest
+    machine is taken that is as fast. Raises GordonError.
     """
+    of_job: dict[str, Any] = {
+        "nodes": nodes,
+        "reference": reference,
+        "years": years,
+        "runs_per_day": runs_per_day,
+        "price_kwh": price_kwh,
+        "pue": pue,
+        "grid": grid,
+        "rows": _ROWS,
+        "progress": progress,
+    }
     found = space if space is not None else _space_of(node)
-    result = run(
-        traces,
-        space=found,
-        nodes=nodes,
-        reference=reference,
-        years=years,
-        runs_per_day=runs_per_day,
-        price_kwh=price_kwh,
-        pue=pue,
-        grid=grid,
-        rows=_ROWS,
-        progress=progress,
-    )
-    if not ("verdict" in result and "operation" in result):
-        raise GordonError(
-            "several jobs are given, and the total cost is of one",
-            "one trace, run or event log",
-            kind="several-jobs",
-        )
+    of_year = [] if price_year is None else _drive_prices(found, price_year)
+    result = _surveyed(run(traces, space=found, spin_down=spin_down, set_values=of_year, **of_job))
     row = _design(result, node, nodes)
-    return _of(result, row)
+    made = _of(result, row)
+    if rent is not None:
+        _check_owned(made, rent)
+        is_space = rent in spaces.names() or spaces.path(rent) is not None
+        other = _surveyed(run(traces, space=rent if is_space else _space_of(rent), **of_job))
+        _add_rented(made, other, None if is_space else _design(other, rent, nodes))
+    return made
+
+
+def _drive_prices(space: str, year: int) -> list[str]:
+    """Settings that give the drives of a space the prices of a year, by their capacity. Raises
+    GordonError for a year without a price, and for a space in another currency."""
+    chosen = spaces.load(space)
+    currency = chosen.get("currency", prices.CURRENCY)
+    if currency != prices.CURRENCY:
+        raise GordonError(
+            f"--price-year {year}: prices by year are in {prices.CURRENCY}, and the space "
+            f"`{chosen['name']}` is in {currency}",
+            "leave out --price-year",
+            kind="mixed-currencies",
+        )
+    parts = Catalogue(chosen.get("parts"))
+    stored = [one for machine in spaces.machines(chosen) for one in spaces.storages(machine)]
+    settings = []
+    for name in sorted({one["part"] for one in stored if "part" in one}):
+        kind = parts.storage_kind(name)
+        price = prices.drive(kind, year)
+        usd = price.usd_per_gb * _capacity(kind, parts.get(kind, name)) / _GB
+        settings.append(f"{kind}.{name}.price={usd:.6g}")
+    return settings
+
+
+def _capacity(kind: str, part: Part) -> int:
+    """Bytes of a flash device or a disk of the catalogue."""
+    if kind == "flash":
+        return _core.parse_bytes(value(part["capacity"]))
+    sectors: int = value(part["geometry"]["sectors"])
+    return sectors * _SECTOR
+
+
+def _surveyed(result: Result) -> JobResult | TasksResult:
+    """The survey of one job. Raises GordonError for that of several."""
+    if "verdict" in result and "operation" in result:
+        return result
+    raise GordonError(
+        "several jobs are given, and the total cost is of one",
+        "one trace, run or event log",
+        kind="several-jobs",
+    )
+
+
+def _check_owned(made: Tco, rent: str) -> None:
+    """Raises GordonError for a machine that is rented itself."""
+    if made["run"]["inputs"]["purchase_price"] is None:
+        raise GordonError(
+            f"--rent {rent} is compared with a machine that is bought, and {made['machine']} has "
+            "no purchase price",
+            "--node framework-desktop",
+            kind="not-owned",
+        )
+
+
+def _add_rented(
+    made: Tco, result: JobResult | TasksResult, row: MachineDesign | TasksDesign | None
+) -> None:
+    """Adds what is rented in place of the owned nodes: a design, or the cheapest that is as fast.
+    Raises GordonError for another currency, and for a design that is not rented."""
+    space, currency = result["space"]["name"], result["space"]["currency"]
+    if currency != made["currency"]:
+        raise GordonError(
+            f"the machines of {made['space']} have prices in {made['currency']}, and those of "
+            f"{space} in {currency}",
+            "two spaces with one currency",
+            kind="mixed-currencies",
+        )
+    if row is None:
+        fast = [
+            one
+            for one in result["designs"]
+            if _rent(one) is not None and _outcome(one)["time_s"] <= made["time_s"]
+        ]
+        if not fast:
+            made["unknown"].append(
+                f"the break-even with {space} is unknown: no machine that it rents runs the job in "
+                f"{made['time_s']:.4g} s"
+            )
+            return
+        row = min(fast, key=lambda one: (_rent(one), one["id"]))
+    bill = row["bill"]
+    if bill is None or bill["inputs"]["rent_per_hour"] is None:
+        raise GordonError(
+            f"{row['machine']} of {space} has no price of an hour to rent it for",
+            "a rented machine: --rent m5.xlarge, or a space of them: --rent ec2",
+            kind="not-rented",
+        )
+    found = break_even(made["run"]["inputs"], bill["inputs"], made["operation"])
+    if found is None:
+        made["unknown"].append(f"the break-even with {row['machine']} needs the total cost")
+        return
+    made["rented"] = {
+        "design": row["id"],
+        "machine": row["machine"],
+        "nodes": row["nodes"],
+        "space": space,
+        "time_s": _outcome(row)["time_s"],
+        "break_even": found,
+    }
+
+
+def _rent(row: MachineDesign | TasksDesign) -> float | None:
+    """Rent of a run; None if the machine is not rented."""
+    return None if row["bill"] is None else row["bill"]["rent"]
 
 
 def _space_of(node: str) -> str:
@@ -162,6 +289,7 @@ def _of(result: JobResult | TasksResult, row: MachineDesign | TasksDesign) -> Tc
         "carbon_kg_per_year": None if carbon is None or runs is None else carbon * runs,
         "cost": doubts.sensitivity(bill, times, operation, "total"),
         "carbon": doubts.sensitivity(bill, times, operation, "carbon_kg"),
+        "rented": None,
         "unknown": _unknown(bill, operation),
         "warnings": result["warnings"],
     }

@@ -19,7 +19,7 @@ from gordon.options.kinds import (
     Whole,
     Words,
 )
-from gordon.options.surveys import UseOptions
+from gordon.options.surveys import SpinDownOptions, UseOptions
 
 #: Factors of the load's speed that are compared by default.
 RATES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -37,6 +37,9 @@ class PetabyteOptions:
     """Size of the stored data. Default: that of the inputs, a petabyte."""
     processors: Annotated[int | None, COUNT] = None
     """Processors of each server, for all media. Default: those of the inputs."""
+    year: Annotated[int | None, Whole(1, "Y")] = None
+    """Year of the prices of the media (`gordon cost prices`), by their capacity. Default: the
+    prices of the inputs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,7 @@ class NodeOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TcoOptions(UseOptions, NodeOptions):
+class TcoOptions(UseOptions, SpinDownOptions, NodeOptions):
     """A job on nodes of a machine."""
 
     node: Annotated[str, Text("ID")]
@@ -106,6 +109,12 @@ class TcoOptions(UseOptions, NodeOptions):
     """Number of nodes. Default: as many as traces; of an event log, 1."""
     reference: Annotated[str | float | None, Text("NAME|NUMBER")] = None
     """Machine on which the traces were recorded, as of `gordon survey`."""
+    price_year: Annotated[int | None, Whole(1, "Y")] = None
+    """Year of the prices of drives (`gordon cost prices`), by their capacity. Default: the prices
+    of the parts."""
+    rent: Annotated[str | None, Text("NAME")] = None
+    """Compare with a machine that is rented, as m5.xlarge, or with the cheapest of a space, as ec2,
+    that runs the job as fast: from how many hours a month on buying costs less."""
 
 
 @dataclass(frozen=True, kw_only=True)
