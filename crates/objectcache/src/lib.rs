@@ -1,0 +1,21 @@
+//! A cache of objects in DRAM and flash.
+//!
+//! [`Cache`] stores bodies with metadata by key. It has no network protocol and needs no
+//! particular async runtime: its futures are woken by its own threads, and [`block_on`] waits for
+//! one without a runtime.
+
+mod blocking;
+mod cache;
+mod config;
+mod error;
+mod object;
+mod stats;
+mod writer;
+
+pub use blocking::block_on;
+pub use cache::Cache;
+pub use config::{Admission, Config, Flash, Lifetime};
+pub use error::Error;
+pub use object::{Object, Tier};
+pub use stats::{Checked, Put, Recovery, Stats};
+pub use writer::Writer;

@@ -1,0 +1,128 @@
+//! Results and counters.
+
+use serde::Serialize;
+
+/// What became of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It is in the cache.
+    Stored,
+    /// It is larger than the cache takes.
+    TooLarge,
+    /// The cache has no space for it at this moment.
+    NotAdmitted,
+}
+
+/// What was found when a cache was opened.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Recovery {
+    /// Whether the cache was created.
+    pub created: bool,
+    /// Whether the cache was closed before.
+    pub clean: bool,
+    /// Objects found in flash.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Segments with objects.
+    pub segments: u64,
+    /// Segments whose directory was damaged.
+    pub damaged_segments: u64,
+    /// Objects that had been deleted or replaced.
+    pub removed: u64,
+    /// Duration of the scan in seconds.
+    pub seconds: f64,
+}
+
+/// Result of a verification of the flash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// Objects verified.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Damaged objects, which were removed.
+    pub damaged: u64,
+}
+
+/// Counters since the cache was opened, unless stated otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Stats {
+    /// Requests: calls of `get`, and blocks of large objects.
+    pub requests: u64,
+    /// Requests found in DRAM.
+    pub dram_hits: u64,
+    /// Requests found in flash.
+    pub flash_hits: u64,
+    /// Requests not found.
+    pub misses: u64,
+    /// Bytes of the bodies found in DRAM.
+    pub dram_hit_bytes: u64,
+    /// Bytes of the bodies found in flash.
+    pub flash_hit_bytes: u64,
+    /// Objects stored.
+    pub puts: u64,
+    /// Objects deleted by key.
+    pub deletes: u64,
+    /// Objects deleted by prefix.
+    pub purged: u64,
+    /// Objects in DRAM.
+    pub dram_objects: u64,
+    /// Bytes of the objects in DRAM, with their keys, metadata and entries.
+    pub dram_bytes: u64,
+    /// DRAM for objects and for the index of the flash, in bytes.
+    pub dram_capacity: u64,
+    /// Memory of the index of the flash, in bytes.
+    pub index_bytes: u64,
+    /// Memory of segments that are being filled, written or read, in bytes.
+    pub buffer_bytes: u64,
+    /// Objects in flash.
+    pub flash_objects: u64,
+    /// Bytes of the objects in flash.
+    pub flash_bytes: u64,
+    /// Size of the flash in bytes.
+    pub flash_capacity: u64,
+    /// Number of segments.
+    pub segments: u64,
+    /// Bytes that DRAM evicted and offered to flash.
+    pub offered_bytes: u64,
+    /// Bytes that flash admitted.
+    pub admitted_bytes: u64,
+    /// Admitted bytes that were dropped because no segment could be opened without waiting.
+    pub refused_bytes: u64,
+    /// Bytes written to flash since the cache was created.
+    pub total_written_bytes: u64,
+    /// Bytes written to flash.
+    pub written_bytes: u64,
+    /// Bytes read from flash.
+    pub read_bytes: u64,
+    /// Objects evicted from DRAM.
+    pub dram_evictions: u64,
+    /// Objects evicted from flash.
+    pub flash_evictions: u64,
+    /// Objects written to flash again.
+    pub reinsertions: u64,
+    /// Objects that were too large for flash.
+    pub dropped: u64,
+    /// Objects that were damaged in flash, and removed.
+    pub damaged: u64,
+    /// Failed reads and writes of flash.
+    pub io_errors: u64,
+    /// Mean number of times that a segment has been erased since the cache was created.
+    pub erases: f64,
+    /// Probability with which an offered object is admitted now.
+    pub admission_rate: f64,
+    /// Seconds since the cache was created.
+    pub age_s: f64,
+    /// Bytes a day that keep the lifetime.
+    pub budget_bytes_per_day: Option<f64>,
+    /// Bytes written in the current day of the cache, which starts at the time of day of its
+    /// creation.
+    pub written_today_bytes: u64,
+    /// Years from the creation until the rated erases are used up at the mean rate so far.
+    pub expected_life_years: Option<f64>,
+    /// Records of deletions in the journal.
+    pub journal_records: u64,
+    /// How the flash is accessed, with the reason if not by `O_DIRECT` and io_uring.
+    pub access: String,
+}
