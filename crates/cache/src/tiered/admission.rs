@@ -41,6 +41,8 @@ pub(super) struct AdmissionPolicy {
     ghosts: (Store, List),
     /// For [`Admission::Budget`]: time of the first request.
     first_request: Option<Ns>,
+    /// Whether the counts of an earlier run were continued since the chance was last updated.
+    resumed: bool,
     /// When the chance was last updated.
     updated_at: Ns,
     /// The counts at the last update.
@@ -70,6 +72,7 @@ impl AdmissionPolicy {
             draws: hash(seed),
             ghosts,
             first_request,
+            resumed: false,
             updated_at,
             at_update: before,
             written_per_admitted: 1.0,
@@ -82,6 +85,7 @@ impl AdmissionPolicy {
     pub fn advance(&mut self, now: Ns, counts: &TieredCounts) {
         if let Admission::Budget(budget) = self.admission
             && (self.first_request.is_none()
+                || self.resumed
                 || counts.offered - self.at_update.offered >= budget.every)
         {
             self.update_chance(budget, now, counts);
@@ -96,6 +100,16 @@ impl AdmissionPolicy {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn update_chance(&mut self, budget: Budget, now: Ns, counts: &TieredCounts) {
         let first_request = *self.first_request.get_or_insert(now);
+        if core::mem::take(&mut self.resumed) {
+            // Nothing is known of the load. What is left of the budget is spent on the next span.
+            let left = budget.bytes_per_s * now.saturating_sub(first_request).as_secs()
+                / self.write_amplification
+                - counts.written as f64;
+            let part = (left / budget.every.max(1) as f64).clamp(0.0, 1.0);
+            self.chance = (part * CERTAIN as f64) as u64;
+            (self.updated_at, self.at_update) = (now, *counts);
+            return;
+        }
         let until = now + now.saturating_sub(self.updated_at.max(first_request));
         let may = budget.bytes_per_s * until.saturating_sub(first_request).as_secs()
             / self.write_amplification
@@ -110,6 +124,11 @@ impl AdmissionPolicy {
         let part = if would > 0.0 { (may / would).clamp(0.0, 1.0) } else { 1.0 };
         self.chance = (part * CERTAIN as f64) as u64;
         (self.updated_at, self.at_update) = (now, *counts);
+    }
+
+    /// Continues an earlier run, whose budget counts from time 0.
+    pub fn resume(&mut self) {
+        (self.first_request, self.resumed) = (Some(Ns::ZERO), true);
     }
 
     /// The probability with which an object is admitted.

@@ -1,14 +1,12 @@
-//! A log of segments. A segment is written when it is full, and the oldest segment is evicted to
-//! make space.
+//! The simulated log in front of sets. A segment is written when it is full, and the oldest segment
+//! is evicted to make space. Unlike the log of [`TieredMachine`](super::TieredMachine), its index has
+//! an entry for each object, since all objects of a set move to it together.
 
-use super::{FlashStore, IoQueue, TieredShape};
+use super::machine::INDEX_BYTES;
+use super::{IoQueue, TieredShape};
 use crate::store::{List, NONE, Store};
 use alloc::vec;
 use alloc::vec::Vec;
-
-/// Memory of the index for each object: a slot of 64 bits (34 for the location in units of 16
-/// bytes, 2 for hits, the rest for bits of the key's hash) in a table that is four fifths full.
-const INDEX_BYTES: u64 = 10;
 
 /// The bit of a mark that is set by a hit. The lower bits are the number of the segment.
 const WAS_HIT: u32 = 1 << 30;
@@ -123,10 +121,9 @@ impl Log {
     pub fn should_reinsert(&self, object: &Removed) -> bool {
         self.reinsert && object.was_hit
     }
-}
 
-impl FlashStore for Log {
-    fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
+    /// Looks an object up, and reads it if it is there. Returns whether it is.
+    pub fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
         let Some(place) = self.store.find(key) else { return false };
         let size = self.size(place);
         let entry = self.store.at_mut(place);
@@ -139,28 +136,13 @@ impl FlashStore for Log {
         true
     }
 
-    fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue) {
-        if !self.fits(size) {
-            self.next_segment(io_queue);
-            let mut again = Vec::new();
-            while let Some(place) = self.oldest() {
-                let entry = self.remove(place);
-                if self.should_reinsert(&entry) {
-                    again.push(entry);
-                } else {
-                    io_queue.counts.evicted += 1;
-                }
-            }
-            self.reinsert(&again, size, io_queue, |_, _| {});
-        }
-        self.append(key, size);
-    }
-
-    fn index_bytes(&self) -> u64 {
+    /// Memory in bytes that the index of a real implementation takes.
+    pub fn index_bytes(&self) -> u64 {
         self.objects * INDEX_BYTES
     }
 
-    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+    /// Calls `each` with the key and size of every object.
+    pub fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
         self.store.iter().for_each(|(key, size, _)| each(key, size));
     }
 }

@@ -13,24 +13,25 @@
 //! | [`Layout::LogSets`] | a log, later its set | segments; sets, for several | as in sets |
 //!
 //! The third layout is that of McAllister and others, "Kangaroo: Caching Billions of Tiny Objects
-//! on Flash", SOSP 2021. The caller gets the reads and writes of flash in order, as [`Io`]; the
-//! cache itself holds no data.
+//! on Flash", SOSP 2021.
+//!
+//! [`TieredMachine`] is DRAM and a log for a driver that has the bytes. [`Tiered`] simulates all
+//! layouts, the log with that machine: each action is carried out at once. Its caller gets the reads
+//! and writes of flash in order, as [`Io`].
 
 mod admission;
+mod flash_index;
 mod log;
 mod log_sets;
+mod machine;
 mod sets;
+mod simulated;
 
 pub use admission::{Admission, Budget};
+pub use machine::{Action, DirectoryEntry, LogShape, ObjectSize, Place, Removal, TieredMachine};
+pub use simulated::Tiered;
 
-use crate::store::{List, Store};
-use admission::AdmissionPolicy;
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use gordon_units::Ns;
-use log::Log;
-use log_sets::LogSets;
-use sets::Sets;
 
 /// The layout of objects in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +135,8 @@ pub struct TieredCounts {
     pub offered: u64,
     /// Bytes that flash admitted.
     pub admitted: u64,
+    /// Bytes that would have been admitted, but no segment could be opened without waiting.
+    pub refused: u64,
     /// Bytes written to flash.
     pub written: u64,
     /// Bytes read from flash, for requests and to rewrite sets.
@@ -179,118 +182,5 @@ impl IoQueue {
     fn write(&mut self, offset: u64, bytes: u32) {
         self.counts.written += u64::from(bytes);
         self.io.push(Io { write: true, offset, bytes });
-    }
-}
-
-/// A cache in DRAM and flash.
-pub struct Tiered {
-    dram: u64,
-    largest: u32,
-    store: Store,
-    list: List,
-    admission: AdmissionPolicy,
-    flash_store: Box<dyn FlashStore>,
-    io_queue: IoQueue,
-}
-
-impl Tiered {
-    /// Creates an empty cache with `dram` bytes of DRAM. `seed` determines the random draws.
-    ///
-    /// # Panics
-    /// A layout with sets has no set, or a layout with a log has fewer than two segments.
-    pub fn new(dram: u64, shape: &TieredShape, admission: Admission, seed: u64) -> Self {
-        let flash_store: Box<dyn FlashStore> = match shape.layout {
-            Layout::Log => Box::new(Log::new(0, shape.log(), shape)),
-            Layout::Sets => Box::new(Sets::new(0, shape.sets(), shape.set)),
-            Layout::LogSets => Box::new(LogSets::new(shape)),
-        };
-        Self {
-            dram,
-            largest: shape.largest(),
-            store: Store::new(),
-            list: List::new(),
-            admission: AdmissionPolicy::new(admission, seed),
-            flash_store,
-            io_queue: IoQueue::default(),
-        }
-    }
-
-    /// Serves a request that arrives at `at`, for an object of `size` bytes.
-    pub fn access(&mut self, at: Ns, key: u64, size: u64) -> TierLookup {
-        self.admission.advance(at, &self.io_queue.counts);
-        if let Some(place) = self.store.find(key) {
-            let entry = self.store.at_mut(place);
-            entry.mark = (entry.mark + 1).min(u32::from(u16::MAX));
-            self.list.move_to_front(&mut self.store, place);
-            return TierLookup::Dram;
-        }
-        if self.flash_store.find(key, &mut self.io_queue) {
-            return TierLookup::Flash;
-        }
-        let room = self.dram.saturating_sub(self.flash_store.index_bytes());
-        if size <= room {
-            let place = self.store.insert(key, size, 1);
-            self.list.push(&mut self.store, place);
-        }
-        // Objects that DRAM evicts to flash make the index grow.
-        while self.list.bytes > self.dram.saturating_sub(self.flash_store.index_bytes()) {
-            self.evict();
-        }
-        TierLookup::Miss
-    }
-
-    /// Evicts the least recently used object from DRAM, and offers it to flash.
-    fn evict(&mut self) {
-        let place = self.list.oldest;
-        let (entry, size) = (*self.store.at(place), self.store.size(place));
-        self.list.unlink(&mut self.store, place);
-        self.store.remove(place);
-        self.io_queue.counts.offered += size;
-        match u32::try_from(size) {
-            Ok(fits) if fits <= self.largest => {
-                if self.admission.admit(entry.key, size, entry.mark) {
-                    self.io_queue.counts.admitted += size;
-                    self.flash_store.insert(entry.key, fits, &mut self.io_queue);
-                }
-            }
-            _ => self.io_queue.counts.dropped += 1,
-        }
-    }
-
-    /// Sets the number of bytes that flash programs for each byte written to it. A [`Budget`]
-    /// limits the bytes programmed.
-    pub fn set_write_amplification(&mut self, factor: f64) {
-        self.admission.write_amplification = factor;
-    }
-
-    /// The counts so far.
-    pub fn counts(&self) -> TieredCounts {
-        self.io_queue.counts
-    }
-
-    /// The reads and writes of flash since the last call, in order.
-    pub fn io(&mut self) -> alloc::vec::Drain<'_, Io> {
-        self.io_queue.io.drain(..)
-    }
-
-    /// The probability with which an offered object is admitted now, if the admission is random.
-    pub fn admission_rate(&self) -> f64 {
-        self.admission.rate()
-    }
-
-    /// Memory of the index of flash in bytes.
-    pub fn index_bytes(&self) -> u64 {
-        self.flash_store.index_bytes()
-    }
-
-    /// Number of objects in DRAM, and their bytes.
-    pub fn in_dram(&self) -> (u64, u64) {
-        (self.list.len, self.list.bytes)
-    }
-
-    /// Calls `each` with the tier, key and size of every object.
-    pub fn residents(&self, each: &mut dyn FnMut(TierLookup, u64, u64)) {
-        self.store.iter().for_each(|(key, size, _)| each(TierLookup::Dram, key, size));
-        self.flash_store.residents(&mut |key, size| each(TierLookup::Flash, key, size));
     }
 }
