@@ -1,15 +1,33 @@
 //! Configuration of a cache.
 
+use crate::error::Error;
+use crate::format::object::UNIT;
+use crate::format::superblock::Superblock;
+use gordon_cache::tiered::{Admission as Rule, Budget};
+use gordon_units::Bytes;
 use std::path::PathBuf;
+
+/// Seconds of a day.
+const DAY_S: f64 = 86_400.0;
+/// Seconds of a year.
+pub(crate) const YEAR_S: f64 = 365.25 * DAY_S;
+/// Rated erases of a block of TLC flash, as `gordon cache tiered` assumes.
+const ENDURANCE: u64 = 3000;
+/// Smallest segment in bytes.
+const SMALLEST_SEGMENT: u32 = 16 << 10;
+/// Largest segment in bytes. An offset in a segment has 32 bits.
+const LARGEST_SEGMENT: u32 = 1 << 30;
 
 /// Configuration of a cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// DRAM in bytes for objects and for the index of those in flash.
+    /// DRAM in bytes for objects and for the index of those in flash. Segments that are being
+    /// filled, written or read come on top: at most five.
     pub dram: u64,
     /// The flash; `None` for a cache in DRAM only.
     pub flash: Option<Flash>,
-    /// Size of a block in bytes. The body of a larger object is cached as blocks.
+    /// Size of a block in bytes. The body of a larger object is cached as blocks. At most a quarter
+    /// of a segment; a larger value is reduced to that.
     pub block: u32,
     /// Seed of the random draws of admission, and of the hash of keys when the cache is created.
     pub seed: u64,
@@ -34,7 +52,7 @@ pub struct Flash {
     /// Size in bytes. The cache never takes more.
     pub size: u64,
     /// Size of a segment in bytes: the unit of writes and of eviction, one or several erase
-    /// blocks.
+    /// blocks. A multiple of 4 KiB.
     pub segment: u32,
     /// Admission of objects that DRAM evicts.
     pub admission: Admission,
@@ -42,16 +60,18 @@ pub struct Flash {
     /// cannot be combined with an admission other than [`Admission::All`].
     pub lifetime: Option<Lifetime>,
     /// Whether objects that were requested since they were written are written again when their
-    /// segment is evicted.
+    /// segment is evicted. It costs writes, and reads of whole segments.
     pub reinsert: bool,
 }
 
 impl Flash {
-    /// A log of segments of 1 MiB, which admits all objects.
+    /// A log that admits all objects, with segments of 256 KiB to 1 MiB: at least 256, if possible.
     #[must_use]
     pub fn new(path: PathBuf, size: u64) -> Self {
-        let (segment, admission) = (1 << 20, Admission::All);
-        Self { path, size, segment, admission, lifetime: None, reinsert: false }
+        let share = u32::try_from(size / 256).unwrap_or(u32::MAX);
+        let segment = share.clamp(256 << 10, 1 << 20);
+        let segment = 1 << segment.ilog2();
+        Self { path, size, segment, admission: Admission::All, lifetime: None, reinsert: false }
     }
 }
 
@@ -75,4 +95,94 @@ pub struct Lifetime {
     pub years: f64,
     /// Rated erases of a block.
     pub endurance: u64,
+}
+
+/// What follows from a configuration.
+pub(crate) struct Plan {
+    pub admission: Rule,
+    pub reinsert: bool,
+    pub block: usize,
+    pub endurance: u64,
+    pub bytes_per_day: Option<f64>,
+}
+
+fn wrong<T>(key: &'static str, why: String, hint: &str) -> Result<T, Error> {
+    Err(Error::Config { key, why, hint: hint.into() })
+}
+
+impl Config {
+    /// Checks the configuration.
+    pub(crate) fn plan(&self) -> Result<Plan, Error> {
+        let block = usize::try_from(self.block).unwrap_or(usize::MAX) / UNIT * UNIT;
+        if block == 0 {
+            let why = format!("{} bytes is less than a unit of {UNIT}", self.block);
+            return wrong("block", why, "256KiB");
+        }
+        let Some(flash) = &self.flash else {
+            // All objects are offered to flash, and none is admitted.
+            let admission = Rule::Random(0.0);
+            let (reinsert, bytes_per_day, endurance) = (false, None, ENDURANCE);
+            return Ok(Plan { admission, reinsert, block, endurance, bytes_per_day });
+        };
+        let segment = flash.segment;
+        if !(SMALLEST_SEGMENT..=LARGEST_SEGMENT).contains(&segment) || !segment.is_multiple_of(4096)
+        {
+            let why = format!(
+                "{} is not whole pages of 4 KiB from 16 KiB to 1 GiB",
+                Bytes(segment.into())
+            );
+            return wrong("segment", why, "1MiB");
+        }
+        let superblock = Superblock { id: 0, size: flash.size, segment, seed: 0, created: 0 };
+        let segments = superblock.segments();
+        if !(2..1 << 30).contains(&segments) {
+            let why = format!(
+                "{} has {segments} segments of {} after the journal; one is filled as another is \
+                 emptied",
+                Bytes(flash.size),
+                Bytes(segment.into())
+            );
+            return wrong("flash", why, "a smaller segment, or more flash");
+        }
+        // Four blocks fill a segment, with their headers and entries.
+        let quarter = (segment as usize / 4 - 1024) / UNIT * UNIT;
+        let budget = self.budget(flash, segments * u64::from(segment))?;
+        let admission = match (flash.admission, budget) {
+            (Admission::All, Some(bytes_per_s)) => {
+                // As in `gordon cache tiered`: about a hundred times per fill of the flash.
+                Rule::Budget(Budget { bytes_per_s, every: flash.size / 128 })
+            }
+            (_, Some(_)) => {
+                let why = "a lifetime chooses what is admitted".into();
+                return wrong("admission", why, "no admission with a lifetime");
+            }
+            (Admission::All, None) => Rule::All,
+            (Admission::Random(part), None) if (0.0..=1.0).contains(&part) => Rule::Random(part),
+            (Admission::Random(part), None) => {
+                return wrong("admission", format!("{part} is not a probability"), "random:0.5");
+            }
+            (Admission::Hits(least), None) => Rule::Hits(least),
+            (Admission::Ghost(bytes), None) => Rule::Ghost(bytes),
+        };
+        Ok(Plan {
+            admission,
+            reinsert: flash.reinsert,
+            block: block.min(quarter),
+            endurance: flash.lifetime.map_or(ENDURANCE, |lifetime| lifetime.endurance),
+            bytes_per_day: budget.map(|bytes| bytes * DAY_S),
+        })
+    }
+
+    /// Bytes a second that keep the lifetime. The flash programs what the cache writes: segments are
+    /// whole erase blocks, which it need not copy (`assumed`).
+    fn budget(&self, flash: &Flash, capacity: u64) -> Result<Option<f64>, Error> {
+        let Some(Lifetime { years, endurance }) = flash.lifetime else { return Ok(None) };
+        if !(years > 0.0 && years.is_finite()) || endurance == 0 {
+            let why = format!("{years} years with {endurance} erases is not a lifetime");
+            return wrong("lifetime", why, "5 years with 3000 erases");
+        }
+        #[allow(clippy::cast_precision_loss)] // far below 2^53
+        let bytes = capacity as f64 * endurance as f64;
+        Ok(Some(bytes / (years * YEAR_S)))
+    }
 }

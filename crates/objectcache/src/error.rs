@@ -1,7 +1,8 @@
 //! Errors of a cache.
 
+use gordon_units::Bytes;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error as ThisError;
 
 /// Why a cache cannot be opened or used.
@@ -26,6 +27,69 @@ pub enum Error {
         /// The cause.
         source: io::Error,
     },
+    /// Another process has the cache open.
+    #[error("{0}: in use by another process; stop it first")]
+    InUse(PathBuf),
+    /// The file system has no space for the file.
+    #[error("{path}: no space for {}; free some, or use less flash", Bytes(*size))]
+    NoSpace {
+        /// The file.
+        path: PathBuf,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// The path is neither a file, a folder nor a block device.
+    #[error("{0}: neither a file, a folder nor a block device; give the path of one of them")]
+    NotStorage(PathBuf),
+    /// The block device is smaller than the flash of the cache.
+    #[error("{path}: {}, smaller than the flash of {}; use less flash", Bytes(*len), Bytes(*size))]
+    DeviceTooSmall {
+        /// The device.
+        path: PathBuf,
+        /// Its size in bytes.
+        len: u64,
+        /// Size of the flash in bytes.
+        size: u64,
+    },
+    /// The file was written by another program.
+    #[error("{0}: not a cache of objects; give another path, or remove the file first")]
+    Foreign(PathBuf),
+    /// The cache has a version that this program does not support.
+    #[error(
+        "{path}: a cache of version {version}, this program knows version {known}; remove the file \
+         to start with an empty cache"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Version of the cache.
+        version: u32,
+        /// Version that this program writes.
+        known: u32,
+    },
+    /// The cache was created with another size.
+    #[error(
+        "{path}: created with {what} {}, not {}; use that, or remove the file to start with an \
+         empty cache", Bytes(*found), Bytes(*given)
+    )]
+    OtherShape {
+        /// The file.
+        path: PathBuf,
+        /// `a flash of` or `segments of`.
+        what: &'static str,
+        /// Its size in bytes when the cache was created.
+        found: u64,
+        /// The size that was given, in bytes.
+        given: u64,
+    },
+    /// Both copies of the superblock are damaged, or the file is cut off.
+    #[error("{path}: {why}; remove the file to start with an empty cache")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The body of a [`Writer`](crate::Writer) does not have the length that was announced.
     #[error("the body has {found} bytes, {expected} were announced")]
     Length {
@@ -34,4 +98,18 @@ pub enum Error {
         /// Bytes written.
         found: u64,
     },
+    /// The prefix of a purge is too long.
+    #[error("a prefix of {0} bytes is longer than any key; shorten it")]
+    LongPrefix(usize),
+    /// The removal of an object could not be written to the flash. A restart may bring it back.
+    #[error("the flash does not take records of removals: {0}")]
+    Journal(String),
+    /// The cache was closed.
+    #[error("the cache was closed")]
+    Closed,
+}
+
+/// Adds the path to an error of a file.
+pub(crate) fn at_path(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
+    move |source| Error::Io { path: path.to_path_buf(), source }
 }

@@ -1,7 +1,8 @@
 //! Objects that were found.
 
-use crate::Error;
-use bytes::Bytes;
+use crate::format::object::Kind;
+use crate::{Cache, Error};
+use bytes::{Bytes, BytesMut};
 use std::ops::Range;
 
 /// The tier in which an object was found.
@@ -13,12 +14,63 @@ pub enum Tier {
     Flash,
 }
 
-/// An object that was found.
-#[derive(Clone, Debug)]
+/// Where the blocks of a large object are.
+#[derive(Clone)]
+pub(crate) struct Blocks {
+    pub cache: Cache,
+    pub generation: u64,
+    pub length: u64,
+    /// Size of a block in bytes.
+    pub block: u64,
+}
+
+#[derive(Clone)]
+pub(crate) enum Body {
+    Whole(Bytes),
+    Blocks(Blocks),
+}
+
+/// An object that was found. It is the one that was stored when it was found, whatever happens to
+/// the cache afterwards.
+#[derive(Clone)]
 pub struct Object {
     pub(crate) tier: Tier,
     pub(crate) meta: Bytes,
-    pub(crate) body: Bytes,
+    pub(crate) body: Body,
+}
+
+/// The key of a block of a large object.
+pub(crate) fn block_key(generation: u64, number: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&generation.to_le_bytes());
+    key[8..].copy_from_slice(&number.to_le_bytes());
+    key
+}
+
+/// The body of the head of a large object.
+pub(crate) fn head_body(generation: u64, length: u64, block: u64) -> Bytes {
+    let mut body = BytesMut::with_capacity(24);
+    for number in [generation, length, block] {
+        body.extend_from_slice(&number.to_le_bytes());
+    }
+    body.freeze()
+}
+
+impl Blocks {
+    /// Reads the body of a head.
+    pub fn parse(cache: &Cache, body: &[u8]) -> Option<Self> {
+        let mut fields = crate::format::Fields(body);
+        let (generation, length, block) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let cache = cache.clone();
+        (block > 0).then_some(Self { cache, generation, length, block })
+    }
+
+    async fn block(&self, number: u64) -> Option<Bytes> {
+        let key = block_key(self.generation, number);
+        let (stored, _) = self.cache.find(Kind::Block, &key).await?;
+        let expected = self.block.min(self.length - number * self.block);
+        (stored.body.len() as u64 == expected).then_some(stored.body)
+    }
 }
 
 impl Object {
@@ -31,7 +83,10 @@ impl Object {
     /// Length of the body in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.body.len() as u64
+        match &self.body {
+            Body::Whole(body) => body.len() as u64,
+            Body::Blocks(blocks) => blocks.length,
+        }
     }
 
     /// Whether the body is empty.
@@ -46,16 +101,35 @@ impl Object {
         self.tier
     }
 
-    /// Bytes of a range, which is cut off at the end of the body. `None` if a block of it is
-    /// damaged or not in the cache any more.
+    /// Bytes of a range, which is cut off at the end of the body. Only the blocks of the range are
+    /// read; a range within a block is not copied. `None` if a block of it is damaged or not in the
+    /// cache any more.
     ///
     /// # Errors
-    /// Returns an error if the cache cannot record that a damaged block is gone.
-    #[allow(clippy::unused_async)]
+    /// Returns an error if the cache was closed.
     pub async fn read(&self, range: Range<u64>) -> Result<Option<Bytes>, Error> {
         let end = range.end.min(self.len());
         let start = range.start.min(end);
         let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
-        Ok(Some(self.body.slice(at(start)..at(end))))
+        let blocks = match &self.body {
+            Body::Whole(body) => return Ok(Some(body.slice(at(start)..at(end)))),
+            Body::Blocks(blocks) => blocks,
+        };
+        if start == end {
+            return Ok(Some(Bytes::new()));
+        }
+        let size = blocks.block;
+        let mut joined = BytesMut::new();
+        for number in start / size..=(end - 1) / size {
+            blocks.cache.is_usable()?;
+            let Some(block) = blocks.block(number).await else { return Ok(None) };
+            let first = number * size;
+            let part = at(start.max(first) - first)..at(end.min(first + size) - first);
+            if part.len() as u64 == end - start {
+                return Ok(Some(block.slice(part)));
+            }
+            joined.extend_from_slice(&block[part]);
+        }
+        Ok(Some(joined.freeze()))
     }
 }

@@ -26,8 +26,10 @@ pub struct Recovery {
     pub bytes: u64,
     /// Segments with objects.
     pub segments: u64,
-    /// Segments whose directory was damaged.
+    /// Segments whose directory was damaged, or not completely written.
     pub damaged_segments: u64,
+    /// Whether the journal of removals was damaged, so that all objects were dropped.
+    pub damaged_journal: bool,
     /// Objects that had been deleted or replaced.
     pub removed: u64,
     /// Duration of the scan in seconds.

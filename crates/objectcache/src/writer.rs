@@ -1,42 +1,104 @@
 //! Objects whose bodies arrive in parts.
 
+use crate::format::object::{Kind, Stored};
+use crate::object::head_body;
 use crate::{Cache, Error, Put};
 use bytes::{Bytes, BytesMut};
 
-/// Stores an object whose body arrives in parts. Dropping it stores nothing.
+/// Stores an object whose body arrives in parts. At most one block is held back; the blocks of a
+/// large body enter the cache as they are complete, and are found once the object is. Dropping the
+/// writer stores nothing.
 pub struct Writer {
-    pub(crate) cache: Cache,
-    pub(crate) key: Box<[u8]>,
-    pub(crate) meta: Box<[u8]>,
-    pub(crate) length: Option<u64>,
-    pub(crate) body: BytesMut,
+    cache: Cache,
+    key: Bytes,
+    meta: Bytes,
+    /// The announced length.
+    length: Option<u64>,
+    written: u64,
+    /// The part of the body that is not in a block yet.
+    rest: BytesMut,
+    /// Once the body is longer than a block: the generation of its blocks, and their number.
+    blocks: Option<(u64, u64)>,
+    /// Whether a block did not fit into the cache.
+    too_large: bool,
 }
 
 impl Writer {
+    pub(crate) fn new(cache: &Cache, key: &[u8], meta: &[u8], length: Option<u64>) -> Self {
+        Self {
+            cache: cache.clone(),
+            key: Bytes::copy_from_slice(key),
+            meta: Bytes::copy_from_slice(meta),
+            length,
+            written: 0,
+            rest: BytesMut::new(),
+            blocks: None,
+            too_large: false,
+        }
+    }
+
     /// Appends a part of the body.
     ///
     /// # Errors
-    /// Returns an error if the body gets longer than announced.
+    /// Returns an error if the body gets longer than announced, or the cache was closed.
+    #[allow(clippy::needless_pass_by_value)]
     pub fn write(&mut self, part: Bytes) -> Result<(), Error> {
-        self.body.extend_from_slice(&part);
-        let found = self.body.len() as u64;
-        match self.length {
-            Some(expected) if found > expected => Err(Error::Length { expected, found }),
-            _ => Ok(()),
+        let found = self.written + part.len() as u64;
+        if let Some(expected) = self.length
+            && found > expected
+        {
+            return Err(Error::Length { expected, found });
         }
+        self.cache.is_usable()?;
+        self.written = found;
+        let block = self.cache.block();
+        let mut part = &part[..];
+        while !part.is_empty() && !self.too_large {
+            // A body of exactly one block is not a large one.
+            if self.rest.len() == block {
+                self.end_block();
+            }
+            let now = part.len().min(block - self.rest.len());
+            self.rest.extend_from_slice(&part[..now]);
+            part = &part[now..];
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) {
+        let (generation, number) = match self.blocks {
+            Some(blocks) => blocks,
+            None => (self.cache.new_generation(), 0),
+        };
+        let body = Bytes::copy_from_slice(&self.rest);
+        self.rest.clear();
+        self.too_large |= !self.cache.put_block(generation, number, body);
+        self.blocks = Some((generation, number + 1));
     }
 
     /// Stores the object.
     ///
     /// # Errors
     /// Returns an error if the body is shorter than announced, or as [`Cache::put`].
-    pub async fn finish(self) -> Result<Put, Error> {
-        let found = self.body.len() as u64;
+    pub async fn finish(mut self) -> Result<Put, Error> {
+        let found = self.written;
         if let Some(expected) = self.length
             && found != expected
         {
             return Err(Error::Length { expected, found });
         }
-        self.cache.put(&self.key, &self.meta, self.body.freeze()).await
+        let (key, meta) = (self.key.clone(), self.meta.clone());
+        let Some((generation, _)) = self.blocks else {
+            let body = Bytes::copy_from_slice(&self.rest);
+            return self.cache.store(Stored { kind: Kind::Whole, key, meta, body }).await;
+        };
+        self.end_block();
+        if self.too_large {
+            // An older object of this key must not be found instead.
+            self.cache.delete(&key).await?;
+            return Ok(Put::TooLarge);
+        }
+        let body = head_body(generation, found, self.cache.block() as u64);
+        self.cache.store(Stored { kind: Kind::Head, key, meta, body }).await
     }
 }

@@ -79,6 +79,14 @@ impl FileMedia {
         Ok(Self { file, direct, ring: Reads::new(), len: AtomicU64::new(len) })
     }
 
+    /// Another descriptor of the file, through which page data are accessed.
+    ///
+    /// # Errors
+    /// Returns an error if the process has too many open files.
+    pub fn data_file(&self) -> Result<fs::File> {
+        self.data().try_clone()
+    }
+
     fn data(&self) -> &fs::File {
         self.direct.as_ref().unwrap_or(&self.file)
     }

@@ -1,0 +1,104 @@
+//! The superblock: what the cache is, and where its parts are.
+
+use super::{Fields, PAGE, VERSION, checksum};
+
+const MAGIC: &[u8; 16] = b"gordon objcache\n";
+const LEN: usize = 80;
+
+/// Largest size of a half of the journal in bytes.
+const LARGEST_JOURNAL: u64 = 16 << 20;
+/// Smallest size of a half of the journal in bytes.
+const SMALLEST_JOURNAL: u64 = 128 << 10;
+/// A half of the journal is this part of the flash.
+const JOURNAL_SHARE: u64 = 512;
+
+/// The superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Superblock {
+    /// Identity of the cache: a random number.
+    pub id: u64,
+    /// Size of the flash in bytes.
+    pub size: u64,
+    /// Size of a segment in bytes.
+    pub segment: u32,
+    /// Seed of the hash of keys.
+    pub seed: u64,
+    /// Time of creation in seconds since 1970.
+    pub created: u64,
+}
+
+/// Why there is no usable superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoSuperblock {
+    /// All bytes are zero.
+    Empty,
+    /// The bytes are not a superblock.
+    Foreign,
+    /// A superblock of this version.
+    Version(u32),
+    /// The start of a superblock, but its checksum is wrong.
+    Damaged,
+}
+
+impl Superblock {
+    /// Size of a half of the journal in bytes.
+    pub fn journal(&self) -> u64 {
+        let share = self.size / JOURNAL_SHARE;
+        share.clamp(SMALLEST_JOURNAL, LARGEST_JOURNAL) / (2 * PAGE as u64) * (2 * PAGE as u64)
+    }
+
+    /// Offset of a half of the journal.
+    pub fn journal_at(&self, half: usize) -> u64 {
+        2 * PAGE as u64 + half as u64 * self.journal()
+    }
+
+    /// Offset of the first segment: a multiple of the segment size.
+    pub fn segments_at(&self) -> u64 {
+        let end = self.journal_at(2);
+        end.next_multiple_of(u64::from(self.segment))
+    }
+
+    /// Number of segments.
+    pub fn segments(&self) -> u64 {
+        self.size.saturating_sub(self.segments_at()) / u64::from(self.segment)
+    }
+
+    /// The page of the superblock.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(PAGE);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&self.segment.to_le_bytes());
+        for number in [self.id, self.size, self.seed, self.created] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.resize(LEN - 8, 0);
+        bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
+        bytes.resize(PAGE, 0);
+        bytes
+    }
+
+    /// Reads a superblock.
+    pub fn parse(bytes: &[u8]) -> Result<Self, NoSuperblock> {
+        if bytes.iter().all(|byte| *byte == 0) {
+            return Err(NoSuperblock::Empty);
+        }
+        let mut fields = Fields(bytes);
+        if fields.bytes(MAGIC.len()) != Some(&MAGIC[..]) {
+            return Err(NoSuperblock::Foreign);
+        }
+        let damaged = NoSuperblock::Damaged;
+        let version = fields.u32().ok_or(damaged)?;
+        if version != VERSION {
+            return Err(NoSuperblock::Version(version));
+        }
+        let segment = fields.u32().ok_or(damaged)?;
+        let mut next = || fields.u64().ok_or(damaged);
+        let (id, size, seed, created) = (next()?, next()?, next()?, next()?);
+        let found = bytes.get(LEN - 8..).and_then(|rest| Fields(rest).u64()).ok_or(damaged)?;
+        if found != checksum(&bytes[..LEN - 8]) || segment == 0 {
+            return Err(damaged);
+        }
+        Ok(Self { id, size, segment, seed, created })
+    }
+}

@@ -1,0 +1,282 @@
+//! Opening a cache: creation, and the scan of directories after a restart.
+
+use crate::blocking::block_on;
+use crate::error::{Error, at_path};
+use crate::format::journal::{Page, Record};
+use crate::format::object::{Kind, Stored};
+use crate::format::segment::{Directory, Footer};
+use crate::format::superblock::{NoSuperblock, Superblock};
+use crate::format::{PAGE, VERSION};
+use crate::medium;
+use crate::state::{SegmentInfo, Shared};
+use crate::stats::Recovery;
+use crate::worker::{erase, offset, places, read_directory};
+use gordon_cache::tiered::Place;
+use gordon_store::Media;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Result;
+use std::path::Path;
+use std::time::Instant;
+
+/// Reads of the scan in flight.
+const WINDOW: u32 = 64;
+
+/// Writes the superblock and an empty journal.
+pub(crate) fn create(media: &dyn Media, superblock: &Superblock) -> Result<()> {
+    let page = Page {
+        generation: 1,
+        number: 0,
+        batch: 0,
+        first_pages: 1,
+        floor: 0,
+        written: 0,
+        records: Vec::new(),
+    };
+    let bytes = page.bytes(superblock.id);
+    medium::write(media, superblock.journal_at(1), &[&bytes[..], &bytes].concat())?;
+    media.sync()?;
+    let bytes = superblock.bytes();
+    medium::write(media, 0, &[&bytes[..], &bytes].concat())?;
+    media.sync()
+}
+
+/// Reads the superblock. `None` if the medium is empty.
+pub(crate) fn superblock(
+    media: &dyn Media,
+    path: &Path,
+) -> std::result::Result<Option<Superblock>, Error> {
+    if media.len() < 2 * PAGE as u64 {
+        return if media.len() == 0 { Ok(None) } else { Err(Error::Foreign(path.to_path_buf())) };
+    }
+    let mut pages = medium::read(media, 0, 2 * PAGE).map_err(at_path(path))?;
+    let (first, second) = pages.slice().split_at(PAGE);
+    let copies = [Superblock::parse(first), Superblock::parse(second)];
+    let path = path.to_path_buf();
+    match copies {
+        [Ok(found), _] | [_, Ok(found)] => {
+            let (len, size) = (media.len(), found.size);
+            if len < size {
+                let why = format!("cut off: {len} bytes, its superblock says {size}");
+                return Err(Error::Damaged { path, why });
+            }
+            Ok(Some(found))
+        }
+        [Err(NoSuperblock::Empty), Err(NoSuperblock::Empty)] => Ok(None),
+        [Err(NoSuperblock::Version(version)), _] | [_, Err(NoSuperblock::Version(version))] => {
+            Err(Error::Version { path, version, known: VERSION })
+        }
+        [Err(NoSuperblock::Damaged), _] | [_, Err(NoSuperblock::Damaged)] => {
+            Err(Error::Damaged { path, why: "both superblocks are damaged".into() })
+        }
+        _ => Err(Error::Foreign(path)),
+    }
+}
+
+/// A half of the journal.
+#[derive(Default)]
+struct Half {
+    generation: u64,
+    /// The pages from its start.
+    pages: Vec<Page>,
+    /// Whether pages that were durable are missing.
+    is_damaged: bool,
+}
+
+/// Reads a half of the journal. `None` if it has no generation that was completely started.
+fn half(media: &dyn Media, superblock: &Superblock, half: usize) -> Option<Half> {
+    let count = superblock.journal() / (2 * PAGE as u64);
+    let page = |number: u64| {
+        let at = superblock.journal_at(half) + number * 2 * PAGE as u64;
+        // A copy that cannot be read is as good as a damaged one.
+        let copy = |second: u64| {
+            let mut read = medium::read(media, at + second * PAGE as u64, PAGE).ok()?;
+            Page::parse(read.slice(), superblock.id)
+        };
+        copy(0).or_else(|| copy(1)).filter(|page| u64::from(page.number) == number)
+    };
+    let all: Vec<Option<Page>> = (0..count).map(page).collect();
+    let generation = all.iter().flatten().map(|page| page.generation).max()?;
+    let mut rest = all.into_iter().map(|page| page.filter(|page| page.generation == generation));
+    let pages: Vec<Page> = rest.by_ref().map_while(|page| page).collect();
+    // After the first page that is missing, there may be pages of the same batch, which was being
+    // written. A page of a later batch means that the missing one was durable.
+    let is_damaged = rest.flatten().any(|page| page.batch as usize > pages.len());
+    let is_complete = pages.first().is_some_and(|first| pages.len() >= first.first_pages as usize);
+    (is_damaged || is_complete).then_some(Half { generation, pages, is_damaged })
+}
+
+/// What the journal says about objects.
+#[derive(Default)]
+struct Removals {
+    removed: BTreeMap<u64, u64>,
+    purged: Vec<(u64, Box<[u8]>)>,
+    /// Offset and sequence number of the segment.
+    lost: BTreeSet<(u64, u64)>,
+}
+
+/// Reads the journal and the directories of all segments, and adds the objects to the machine.
+pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recovery> {
+    let started = Instant::now();
+    let media = &*shared.media;
+    let mut recovery = Recovery::default();
+    let halves = [half(media, superblock, 0), half(media, superblock, 1)];
+    let newest = halves.into_iter().flatten().max_by_key(|half| half.generation);
+    let journal = newest.unwrap_or(Half { is_damaged: true, ..Half::default() });
+    let mut written = 0;
+    let mut removals = Removals::default();
+    if journal.is_damaged {
+        // It is not known which objects were removed.
+        erase_all(shared)?;
+    }
+    {
+        let mut state = shared.state();
+        state.journal.superblock = Some(*superblock);
+        state.journal.generation = journal.generation;
+        if journal.is_damaged {
+            recovery.damaged_journal = true;
+            state.journal.restart_now();
+        }
+        for page in journal.pages {
+            state.journal.next_page = page.number + 1;
+            state.journal.floor = page.floor;
+            written = written.max(page.written);
+            state.journal.records.extend(page.records);
+        }
+        let records = std::mem::take(&mut state.journal.records);
+        for record in &records {
+            state.sequence = state.sequence.max(record.sequence());
+            match record {
+                Record::Removed { hash, sequence } => {
+                    let newest = removals.removed.entry(*hash).or_default();
+                    *newest = (*newest).max(*sequence);
+                }
+                Record::Purged { prefix, sequence } => {
+                    removals.purged.push((*sequence, prefix.clone()));
+                }
+                Record::Lost { offset, segment, .. } => {
+                    removals.lost.insert((*offset, *segment));
+                }
+                Record::Closed { .. } => {}
+            }
+        }
+        state.journal.records = records;
+        state.sequence = state.sequence.max(state.journal.floor);
+    }
+    let order = newest_last(shared, &mut recovery)?;
+    for number in &order {
+        // The footer was valid; the directory may not be.
+        match read_directory(shared, *number)? {
+            Some(directory) => {
+                written = written.max(directory.written);
+                add(shared, &directory, &removals, &mut recovery)?;
+                recovery.segments += 1;
+            }
+            None => {
+                recovery.damaged_segments += 1;
+                erase(shared, *number)?;
+            }
+        }
+    }
+    let mut state = shared.state();
+    let last = state.journal.records.last();
+    let closed = matches!(last, Some(Record::Closed { sequence }) if *sequence == state.sequence);
+    recovery.clean = closed;
+    state.counters.written_before = written;
+    state.machine.resume(written);
+    state.machine.recovered(order.last().map_or(0, |newest| newest + 1));
+    (recovery.objects, recovery.bytes) = state.machine.in_flash();
+    drop(state);
+    recovery.seconds = started.elapsed().as_secs_f64();
+    Ok(recovery)
+}
+
+/// Makes all directories invalid.
+fn erase_all(shared: &Shared) -> Result<()> {
+    let count = shared.state().segments.len();
+    for number in 0..u32::try_from(count).unwrap_or(u32::MAX) {
+        erase(shared, number)?;
+    }
+    Ok(())
+}
+
+/// The segments with a footer, in the order in which they were written. Others are erased, so that
+/// their objects do not come back if they become readable.
+fn newest_last(shared: &Shared, recovery: &mut Recovery) -> Result<Vec<u32>> {
+    let count = u32::try_from(shared.state().segments.len()).unwrap_or(u32::MAX);
+    let mut found = Vec::new();
+    for first in (0..count).step_by(WINDOW as usize) {
+        let window = first..count.min(first.saturating_add(WINDOW));
+        let last_page = |number: u32| {
+            let at = offset(shared, number) + (shared.segment - PAGE) as u64;
+            (number, shared.reads.read(at, PAGE))
+        };
+        let reads: Vec<_> = window.map(last_page).collect();
+        for (number, read) in reads {
+            let page = block_on(read).unwrap_or_default();
+            match Footer::parse(&page, shared.id, number) {
+                Some(footer) => found.push((footer.sequence, number)),
+                None if !page.is_empty() && page.iter().all(|byte| *byte == 0) => {}
+                None => {
+                    recovery.damaged_segments += 1;
+                    erase(shared, number)?;
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, number)| number).collect())
+}
+
+/// Adds the objects of a segment.
+fn add(
+    shared: &Shared,
+    directory: &Directory,
+    removals: &Removals,
+    recovery: &mut Recovery,
+) -> Result<()> {
+    let mut state = shared.state();
+    let all = places(directory, directory.number, shared.segment);
+    let mut first = u64::MAX;
+    let floor = state.journal.floor;
+    for (entry, place) in directory.entries.iter().zip(all) {
+        let sequence = entry.sequence;
+        state.sequence = state.sequence.max(sequence);
+        first = first.min(sequence);
+        let is_newer = |removed: &u64| *removed > sequence;
+        let purged = |(at, prefix): &(u64, Box<[u8]>)| {
+            is_newer(at) && entry.kind != Kind::Block && entry.key.starts_with(prefix)
+        };
+        let is_gone = sequence < floor
+            || removals.removed.get(&entry.hash).is_some_and(is_newer)
+            || removals.lost.contains(&(place.offset, directory.sequence))
+            || removals.purged.iter().any(purged);
+        if is_gone {
+            recovery.removed += 1;
+            continue;
+        }
+        // An older copy, in a segment that was being evicted.
+        let mut candidate = state.machine.peek(entry.hash);
+        while let Place::Flash { offset, .. } = candidate {
+            state.machine.release(offset);
+            let at = shared.base + offset;
+            let page = medium::read(&*shared.media, at / PAGE as u64 * PAGE as u64, PAGE);
+            let hash = page.ok().and_then(|mut page| {
+                #[allow(clippy::cast_possible_truncation)] // less than a page
+                let start = (at % PAGE as u64) as usize;
+                Stored::hash(&page.slice()[start..])
+            });
+            // What cannot be read is not kept either.
+            if hash.is_none_or(|hash| hash == entry.hash) {
+                state.machine.remove(entry.hash, offset);
+                candidate = state.machine.peek(entry.hash);
+            } else {
+                candidate = state.machine.peek_next(entry.hash, offset);
+            }
+        }
+        state.machine.recover(&place);
+    }
+    state.sequence = state.sequence.max(directory.sequence);
+    let info = SegmentInfo { sequence: directory.sequence, first };
+    state.segments[directory.number as usize] = info;
+    Ok(())
+}

@@ -1,0 +1,440 @@
+//! The state of a cache, and how the actions of the machine are carried out.
+
+use crate::format::journal::Record;
+use crate::format::object::{self, Identity, Kind, Stored};
+use crate::format::segment::entry_size;
+use crate::format::{PAGE, hash};
+use crate::journal::{Durable, Journal};
+use crate::oneshot::Sender;
+use crate::reads::Reads;
+use crate::trace::TraceWriter;
+use bytes::Bytes;
+use gordon_cache::tiered::{Action, DirectoryEntry, ObjectSize, Place, Removal, TieredMachine};
+use gordon_store::Media;
+use gordon_units::Ns;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What all handles and threads of a cache share.
+pub(crate) struct Shared {
+    pub state: Mutex<State>,
+    /// Wakes the threads that write.
+    pub work: Condvar,
+    pub media: Arc<dyn Media>,
+    pub reads: Reads,
+    pub clock: Clock,
+    pub trace: Option<TraceWriter>,
+    /// Identity of the cache.
+    pub id: u64,
+    /// Seed of the hash of keys.
+    pub seed: u64,
+    /// Offset of the first segment.
+    pub base: u64,
+    /// Size of a segment in bytes.
+    pub segment: usize,
+    /// Whether whole segments are read before they are evicted.
+    pub reinsert: bool,
+    /// Size of a block of a large object.
+    pub block: usize,
+    /// Whether callers carry out what threads do otherwise.
+    pub inline: bool,
+    pub access: String,
+    /// Size of the DRAM and of the flash in bytes.
+    pub dram: u64,
+    pub flash: u64,
+    /// Rated erases of a block, and the budget in bytes a day, if a lifetime was promised.
+    pub endurance: u64,
+    pub budget: Option<f64>,
+}
+
+/// The time since the creation of the cache.
+pub(crate) type Clock = Box<dyn Fn() -> Duration + Send + Sync>;
+
+/// Counters since the cache was opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub requests: u64,
+    pub dram_hits: u64,
+    pub flash_hits: u64,
+    pub misses: u64,
+    pub dram_hit_bytes: u64,
+    pub flash_hit_bytes: u64,
+    pub puts: u64,
+    pub deletes: u64,
+    pub purged: u64,
+    pub read_bytes: u64,
+    pub dram_evictions: u64,
+    pub damaged: u64,
+    pub io_errors: u64,
+    /// Bytes that had been written when the cache was opened.
+    pub written_before: u64,
+    /// Day of the cache, and bytes that had been written when it began.
+    pub day: (u64, u64),
+}
+
+/// An object in a segment that is in memory.
+pub(crate) struct Pending {
+    pub entry: DirectoryEntry,
+    pub sequence: u64,
+    pub object: Stored,
+}
+
+/// The medium's part of a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SegmentInfo {
+    /// Its sequence number; 0 if it has no valid directory.
+    pub sequence: u64,
+    /// At most the lowest sequence number of an object whose entry the medium may have; `u64::MAX`
+    /// if there is none.
+    pub first: u64,
+}
+
+/// Work for the thread that writes segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Job {
+    Write(u32),
+    Prepare(u32),
+}
+
+/// Whether the cache is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Open,
+    /// Everything is being written.
+    Closing,
+    Closed,
+}
+
+pub(crate) struct State {
+    pub machine: TieredMachine,
+    /// Objects in DRAM by their numbers.
+    pub dram: Vec<Option<Stored>>,
+    /// Segments in memory, their objects by offset.
+    pub buffers: BTreeMap<u32, BTreeMap<u64, Pending>>,
+    pub segments: Vec<SegmentInfo>,
+    /// The segment that will be evicted next, and its bytes.
+    pub prepared: Option<(u32, Bytes)>,
+    /// The segment that was evicted last, from which objects are inserted again.
+    source: Option<Bytes>,
+    source_sequence: u64,
+    pub journal: Journal,
+    /// Purges in progress: objects with the prefix and lower sequence numbers are gone.
+    pub purges: Vec<(u64, Box<[u8]>)>,
+    pub jobs: VecDeque<Job>,
+    /// The last sequence number.
+    pub sequence: u64,
+    pub counters: Counters,
+    pub status: Status,
+    /// Whether the threads must end.
+    pub stopped: bool,
+    /// Woken when a segment has been written or prepared.
+    pub progress: Vec<Sender<()>>,
+    stride: u64,
+}
+
+impl State {
+    pub fn new(machine: TieredMachine, segments: usize, stride: u64) -> Self {
+        Self {
+            machine,
+            dram: Vec::new(),
+            buffers: BTreeMap::new(),
+            segments: vec![SegmentInfo { sequence: 0, first: u64::MAX }; segments],
+            prepared: None,
+            source: None,
+            source_sequence: 0,
+            journal: Journal::default(),
+            purges: Vec::new(),
+            jobs: VecDeque::new(),
+            sequence: 0,
+            counters: Counters::default(),
+            status: Status::Open,
+            stopped: false,
+            progress: Vec::new(),
+            stride,
+        }
+    }
+
+    pub fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// Adds an object to DRAM. Returns whether it fits.
+    pub fn insert(&mut self, at: Ns, hash: u64, object: Stored) -> bool {
+        let size = ObjectSize {
+            bytes: object.size() as u64,
+            directory: u32::try_from(entry_size(object.key.len())).unwrap_or(u32::MAX),
+        };
+        let Some(place) = self.machine.insert(at, hash, size) else { return false };
+        let place = place as usize;
+        if self.dram.len() <= place {
+            self.dram.resize_with(place + 1, || None);
+        }
+        self.dram[place] = Some(object);
+        true
+    }
+
+    /// The object in DRAM with this number, if it has this key.
+    pub fn in_dram(&self, place: u32, kind: Kind, key: &[u8]) -> Option<&Stored> {
+        let object = self.dram.get(place as usize)?.as_ref()?;
+        (is_same_kind(object.kind, kind) && object.key == key).then_some(object)
+    }
+
+    /// The object at an offset in a segment in memory, if it has this key.
+    pub fn in_buffer(&self, offset: u64, kind: Kind, key: &[u8]) -> Option<&Pending> {
+        let segment = self.machine.segment_of(offset);
+        let pending = self.buffers.get(&segment)?.get(&offset)?;
+        let object = &pending.object;
+        (is_same_kind(object.kind, kind) && object.key == key).then_some(pending)
+    }
+
+    pub fn remove_from_dram(&mut self, place: u32) -> Option<Stored> {
+        self.machine.remove_from_dram(place);
+        self.dram[place as usize].take()
+    }
+
+    /// Removes an object from flash. Returns `None` if it is not there, and otherwise whether the
+    /// removal must be recorded.
+    pub fn remove_from_flash(&mut self, hash: u64, offset: u64) -> Option<bool> {
+        match self.machine.remove(hash, offset)? {
+            Removal::OnMedium => Some(true),
+            Removal::Buffered => {
+                let segment = self.machine.segment_of(offset);
+                if let Some(buffer) = self.buffers.get_mut(&segment) {
+                    buffer.remove(&offset);
+                }
+                Some(false)
+            }
+        }
+    }
+
+    /// Records that all objects of a key so far are gone.
+    pub fn record_removal(&mut self, hash: u64) -> Durable {
+        let sequence = self.next_sequence();
+        self.journal.push(Record::Removed { hash, sequence })
+    }
+
+    /// Removes an object that is damaged on the medium, in the segment with this sequence number.
+    pub fn remove_damaged(&mut self, hash: u64, offset: u64, segment: u64) -> Option<Durable> {
+        self.remove_from_flash(hash, offset)?;
+        self.counters.damaged += 1;
+        let sequence = self.next_sequence();
+        Some(self.journal.push(Record::Lost { offset, segment, sequence }))
+    }
+
+    /// Whether an object was removed by a purge that is in progress.
+    pub fn is_purged(&self, key: &[u8], kind: Kind, sequence: u64) -> bool {
+        kind != Kind::Block
+            && self.purges.iter().any(|(at, prefix)| sequence < *at && key.starts_with(prefix))
+    }
+
+    /// The lowest sequence number of an object that is on the medium or on its way there.
+    pub fn oldest_sequence(&self) -> u64 {
+        let medium = self.segments.iter().map(|info| info.first);
+        let buffers =
+            self.buffers.values().flat_map(BTreeMap::values).map(|pending| pending.sequence);
+        medium.chain(buffers).min().unwrap_or(u64::MAX)
+    }
+
+    /// Evicts the segment on the medium with the oldest objects. Returns whether there was one.
+    pub fn evict_oldest(&mut self) -> bool {
+        let candidates = (0..)
+            .zip(&self.segments)
+            .filter(|(number, info)| info.first != u64::MAX && !self.buffers.contains_key(number));
+        let Some((oldest, _)) = candidates.min_by_key(|(_, info)| info.first) else {
+            return false;
+        };
+        self.machine.evict_segment(oldest);
+        self.segments[oldest as usize] = SegmentInfo { sequence: 0, first: u64::MAX };
+        true
+    }
+
+    /// Carries out the actions of the machine. What needs the medium becomes a job.
+    pub fn pump(&mut self) {
+        while let Some(action) = self.machine.next_action() {
+            match action {
+                Action::Drop { place } => {
+                    self.dram[place as usize] = None;
+                    self.counters.dram_evictions += 1;
+                }
+                Action::Demote { place, entry } => {
+                    let object = self.dram[place as usize].take();
+                    self.counters.dram_evictions += 1;
+                    if let Some(object) = object {
+                        self.append(entry, object);
+                    }
+                }
+                Action::Open { segment } => {
+                    let prepared = self.prepared.take();
+                    self.source = prepared.filter(|(at, _)| *at == segment).map(|(_, it)| it);
+                    self.source_sequence = self.segments[segment as usize].sequence;
+                    self.buffers.insert(segment, BTreeMap::new());
+                }
+                Action::Reinsert { from, to } => self.reinsert(from, to),
+                Action::Write { segment } => self.jobs.push_back(Job::Write(segment)),
+                Action::Prepare { segment } => self.jobs.push_back(Job::Prepare(segment)),
+            }
+        }
+    }
+
+    fn append(&mut self, entry: DirectoryEntry, object: Stored) {
+        let sequence = self.next_sequence();
+        let segment = self.machine.segment_of(entry.offset);
+        let buffer = self.buffers.entry(segment).or_default();
+        buffer.insert(entry.offset, Pending { entry, sequence, object });
+    }
+
+    /// Copies an object from the segment that is evicted, unless it is damaged or was purged.
+    fn reinsert(&mut self, from: DirectoryEntry, to: u64) {
+        let start = usize::try_from(from.offset % self.stride).unwrap_or(usize::MAX);
+        let end = start.saturating_add(from.bytes as usize);
+        let source = self.source.as_ref().filter(|source| end <= source.len());
+        let found = source.and_then(|source| Stored::read(&source.slice(start..end)));
+        let expected = |identity: &Identity| {
+            identity.segment == self.source_sequence && identity.hash == from.key
+        };
+        match found.filter(|(_, identity)| expected(identity)) {
+            Some((object, identity))
+                if !self.is_purged(&object.key, object.kind, identity.sequence) =>
+            {
+                // A copy, so that the whole segment does not stay in memory.
+                let object = object.copied();
+                self.append(DirectoryEntry { offset: to, ..from }, object);
+            }
+            found => {
+                self.counters.damaged += u64::from(found.is_none());
+                self.machine.remove(from.key, to);
+            }
+        }
+    }
+
+    /// Reports progress to those who wait for it.
+    pub fn report_progress(&mut self) {
+        self.progress.drain(..).for_each(|waiting| waiting.send(()));
+    }
+}
+
+/// Whether an object of a kind may be found under a key of another: blocks have keys of their own.
+fn is_same_kind(found: Kind, asked: Kind) -> bool {
+    (found == Kind::Block) == (asked == Kind::Block)
+}
+
+impl Shared {
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn now(&self) -> Ns {
+        Ns(u64::try_from((self.clock)().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    pub fn hash(&self, kind: Kind, key: &[u8]) -> u64 {
+        hash(self.seed, kind, key)
+    }
+
+    pub fn has_flash(&self) -> bool {
+        self.flash > 0
+    }
+
+    /// Starts to count the bytes written in this day.
+    pub fn begin_day(&self) {
+        let day = (self.clock)().as_secs() / 86_400;
+        let mut state = self.state();
+        state.counters.day = (day, state.machine.counts().written);
+    }
+
+    /// Wakes the threads that write.
+    pub fn notify(&self) {
+        if !self.inline {
+            self.work.notify_all();
+        }
+    }
+
+    /// Without threads, does their work.
+    pub fn run_inline(&self) {
+        while self.inline && (crate::worker::step(self) || crate::journal::step(self)) {}
+    }
+
+    /// Reads an object on the medium; its segment must be pinned.
+    pub async fn read_object(&self, offset: u64, bytes: u64) -> std::io::Result<Bytes> {
+        let end = (offset / self.segment as u64 + 1) * self.segment as u64;
+        // The size is rounded up, at most to the end of the segment.
+        let len = usize::try_from(bytes.min(end - offset)).unwrap_or(usize::MAX);
+        let read = self.reads.read(self.base + offset, len).await;
+        self.state().counters.read_bytes += len.div_ceil(PAGE) as u64 * PAGE as u64;
+        read
+    }
+}
+
+/// A segment that is pinned while its bytes are read.
+pub(crate) struct Pin<'a> {
+    shared: &'a Shared,
+    offset: u64,
+}
+
+impl<'a> Pin<'a> {
+    /// Takes over the pin of a [`Place::Flash`].
+    pub fn new(shared: &'a Shared, offset: u64) -> Self {
+        Self { shared, offset }
+    }
+}
+
+impl Drop for Pin<'_> {
+    fn drop(&mut self) {
+        let mut state = self.shared.state();
+        state.machine.release(self.offset);
+        state.pump();
+        let has_work = !state.jobs.is_empty();
+        drop(state);
+        if has_work {
+            self.shared.notify();
+        }
+    }
+}
+
+/// Bytes that an object takes in the cache, for the trace.
+pub(crate) fn total(object: &Stored) -> u64 {
+    (object::size(object.key.len(), object.meta.len(), object.body.len())
+        + entry_size(object.key.len())) as u64
+}
+
+/// What a lookup found without reading.
+pub(crate) enum Found {
+    Object(Stored, bool),
+    /// A candidate on the medium: offset, size, and sequence number of the segment.
+    Candidate {
+        offset: u64,
+        bytes: u64,
+        segment: u64,
+    },
+    Miss,
+}
+
+impl State {
+    /// Follows the places of a key until an object is found or a read is necessary.
+    pub fn follow(&mut self, hash: u64, kind: Kind, key: &[u8], mut place: Place) -> Found {
+        loop {
+            match place {
+                Place::Dram(number) => {
+                    return match self.in_dram(number, kind, key) {
+                        Some(object) => Found::Object(object.clone(), true),
+                        None => Found::Miss,
+                    };
+                }
+                Place::Buffered { offset } => {
+                    if let Some(pending) = self.in_buffer(offset, kind, key) {
+                        return Found::Object(pending.object.clone(), false);
+                    }
+                    place = self.machine.next_candidate(hash, offset);
+                }
+                Place::Flash { offset, bytes } => {
+                    let segment = self.machine.segment_of(offset);
+                    let segment = self.segments[segment as usize].sequence;
+                    return Found::Candidate { offset, bytes, segment };
+                }
+                Place::Miss => return Found::Miss,
+            }
+        }
+    }
+}

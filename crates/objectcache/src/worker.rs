@@ -1,0 +1,202 @@
+//! What the thread that writes segments does, and the threads of a cache.
+//!
+//! A segment is written in four steps: its objects, a sync, its directory with the footer, a sync.
+//! Only then may the index refer to the medium ([`TieredMachine::commit`]). A crash between two
+//! steps leaves the old directory, whose objects are then found to be overwritten by their headers,
+//! or no valid directory.
+//!
+//! [`TieredMachine::commit`]: gordon_cache::tiered::TieredMachine::commit
+
+use crate::format::PAGE;
+use crate::format::object::Identity;
+use crate::format::segment::{Directory, Entry, Footer, entry_size, first_read};
+use crate::journal;
+use crate::medium::{self, Buffer};
+use crate::state::{Job, SegmentInfo, Shared, State};
+use bytes::Bytes;
+use gordon_cache::tiered::DirectoryEntry;
+use std::io::Result;
+use std::sync::{Arc, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// Starts the threads that write segments and the journal.
+pub(crate) fn start(shared: &Arc<Shared>) -> Result<Vec<JoinHandle<()>>> {
+    let spawn = |name: &str, ready: fn(&State) -> bool, step: fn(&Shared) -> bool| {
+        let shared = shared.clone();
+        thread::Builder::new().name(name.into()).spawn(move || work(&shared, ready, step))
+    };
+    Ok(vec![
+        spawn("cache writes", |state| !state.jobs.is_empty(), step)?,
+        spawn("cache journal", |state| state.journal.has_work(), journal::step)?,
+    ])
+}
+
+fn work(shared: &Shared, ready: fn(&State) -> bool, step: fn(&Shared) -> bool) {
+    loop {
+        let mut state = shared.state();
+        while !ready(&state) {
+            if state.stopped {
+                return;
+            }
+            state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(state);
+        step(shared);
+    }
+}
+
+/// Does one job. Returns whether there was one.
+pub(crate) fn step(shared: &Shared) -> bool {
+    let job = shared.state().jobs.pop_front();
+    match job {
+        Some(Job::Write(segment)) => write(shared, segment),
+        Some(Job::Prepare(segment)) => prepare(shared, segment),
+        None => return false,
+    }
+    true
+}
+
+/// Offset of a segment on the medium.
+pub(crate) fn offset(shared: &Shared, segment: u32) -> u64 {
+    shared.base + u64::from(segment) * shared.segment as u64
+}
+
+fn write(shared: &Shared, number: u32) {
+    let stride = shared.segment as u64;
+    let (directory, objects, entries) = {
+        let mut state = shared.state();
+        let sequence = state.next_sequence();
+        let written = state.machine.counts().written;
+        let pending: Vec<_> =
+            state.buffers.get(&number).into_iter().flat_map(|buffer| buffer.values()).collect();
+        let entry = |offset: u64, bytes, hash, sequence, object: &crate::format::object::Stored| {
+            let offset = u32::try_from(offset % stride).unwrap_or(u32::MAX);
+            let (kind, key) = (object.kind, object.key[..].into());
+            Entry { hash, sequence, offset, bytes, kind, key }
+        };
+        let entries = pending
+            .iter()
+            .map(|it| entry(it.entry.offset, it.entry.bytes, it.entry.key, it.sequence, &it.object))
+            .collect();
+        let objects: Vec<_> = pending.iter().map(|it| it.object.clone()).collect();
+        let places: Vec<DirectoryEntry> = pending.iter().map(|it| it.entry).collect();
+        (Directory { number, sequence, written, entries }, objects, places)
+    };
+    let mut image = Buffer::new(shared.segment);
+    for (entry, object) in directory.entries.iter().zip(&objects) {
+        let identity =
+            Identity { segment: directory.sequence, hash: entry.hash, sequence: entry.sequence };
+        let start = entry.offset as usize;
+        object.write(identity, &mut image.slice()[start..start + entry.bytes as usize]);
+    }
+    drop(objects);
+    directory.write(shared.id, image.slice());
+    let result = write_image(shared, number, &directory, image.slice());
+    let first = directory.entries.iter().map(|entry| entry.sequence).min();
+    let mut state = shared.state();
+    let before = state.segments[number as usize];
+    state.buffers.remove(&number);
+    if result.is_ok() {
+        state.segments[number as usize] =
+            SegmentInfo { sequence: directory.sequence, first: first.unwrap_or(u64::MAX) };
+        state.machine.commit(number);
+    } else {
+        state.counters.io_errors += 1;
+        // The medium may have the old directory or the new one.
+        let first = first.unwrap_or(u64::MAX).min(before.first);
+        state.segments[number as usize] = SegmentInfo { sequence: 0, first };
+        state.machine.fail(number, &entries);
+    }
+    finish(shared, state);
+}
+
+fn finish(shared: &Shared, mut state: std::sync::MutexGuard<'_, State>) {
+    state.pump();
+    state.report_progress();
+    drop(state);
+    shared.notify();
+}
+
+fn write_image(shared: &Shared, number: u32, directory: &Directory, image: &[u8]) -> Result<()> {
+    let at = offset(shared, number);
+    let end = directory.entries.iter().map(|entry| (entry.offset + entry.bytes) as usize).max();
+    let data = end.unwrap_or(0).next_multiple_of(PAGE);
+    let start = (image.len() - directory.len()) / PAGE * PAGE;
+    medium::write(&*shared.media, at, &image[..data])?;
+    shared.media.sync()?;
+    medium::write(&*shared.media, at + start as u64, &image[start..])?;
+    shared.media.sync()
+}
+
+/// Reads the directory of the segment that is evicted next.
+fn prepare(shared: &Shared, number: u32) {
+    let expected = shared.state().segments[number as usize].sequence;
+    let read = if shared.reinsert {
+        medium::read(&*shared.media, offset(shared, number), shared.segment).ok().map(|buffer| {
+            let Buffer { bytes, part } = buffer;
+            Bytes::from(bytes).slice(part)
+        })
+    } else {
+        None
+    };
+    let directory = match &read {
+        Some(image) => Directory::parse(image, shared.segment, shared.id, number),
+        None => read_directory(shared, number).ok().flatten(),
+    };
+    let directory = directory.filter(|directory| directory.sequence == expected);
+    if directory.is_none() {
+        // Its objects must not come back if it becomes readable.
+        let erased = erase(shared, number);
+        shared.state().counters.io_errors += u64::from(erased.is_err());
+    }
+    let mut state = shared.state();
+    let read_bytes = if read.is_some() { shared.segment } else { first_read(shared.segment) };
+    state.counters.read_bytes += read_bytes as u64;
+    match directory {
+        Some(directory) => {
+            state.prepared = read.map(|image| (number, image));
+            let entries = places(&directory, number, shared.segment);
+            state.machine.prepared(number, entries);
+        }
+        None => {
+            state.segments[number as usize] = SegmentInfo { sequence: 0, first: u64::MAX };
+            state.machine.unreadable(number);
+        }
+    }
+    finish(shared, state);
+}
+
+/// The entries of a directory for the machine.
+pub(crate) fn places(directory: &Directory, number: u32, stride: usize) -> Vec<DirectoryEntry> {
+    let place = |entry: &Entry| DirectoryEntry {
+        key: entry.hash,
+        offset: u64::from(number) * stride as u64 + u64::from(entry.offset),
+        bytes: entry.bytes,
+        directory: u32::try_from(entry_size(entry.key.len())).unwrap_or(u32::MAX),
+    };
+    directory.entries.iter().map(place).collect()
+}
+
+/// Reads the directory of a segment. `None` if it has no valid one.
+pub(crate) fn read_directory(shared: &Shared, number: u32) -> Result<Option<Directory>> {
+    let end = offset(shared, number) + shared.segment as u64;
+    let tail = |len: usize| medium::read(&*shared.media, end - len as u64, len);
+    let mut read = tail(first_read(shared.segment))?;
+    let Some(footer) = Footer::parse(read.slice(), shared.id, number) else { return Ok(None) };
+    let len = footer.len().next_multiple_of(PAGE);
+    if len > shared.segment {
+        return Ok(None);
+    }
+    if len > read.slice().len() {
+        read = tail(len)?;
+    }
+    Ok(Directory::parse(read.slice(), shared.segment, shared.id, number))
+}
+
+/// Makes the directory of a segment invalid, durably.
+pub(crate) fn erase(shared: &Shared, number: u32) -> Result<()> {
+    let end = offset(shared, number) + shared.segment as u64;
+    let mut zeros = Buffer::new(PAGE);
+    medium::write(&*shared.media, end - PAGE as u64, zeros.slice())?;
+    shared.media.sync()
+}

@@ -1,0 +1,273 @@
+//! Objects of tests, and a model of what a cache may answer.
+#![allow(dead_code)]
+
+use bytes::Bytes;
+use gordon_objectcache::{Cache, Config, Flash, Medium, Object, Put, Recovery, Tier, block_on};
+use gordon_store::Media;
+use gordon_testkit::{MemoryMedia, Random};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The size of a small flash: the journal, and 12 segments of 16 KiB.
+pub const SIZE: u64 = 288 * 1024 + 12 * SEGMENT as u64;
+pub const SEGMENT: u32 = 16 << 10;
+
+/// A cache with DRAM for a few objects.
+pub fn config(reinsert: bool) -> Config {
+    let flash = Flash { segment: SEGMENT, reinsert, ..Flash::new("test".into(), SIZE) };
+    Config { flash: Some(flash), block: 2048, ..Config::new(12_000) }
+}
+
+/// A clock that a test sets.
+#[derive(Clone, Default)]
+pub struct Clock(Arc<AtomicU64>);
+
+impl Clock {
+    pub fn set(&self, seconds: f64) {
+        self.0.store((seconds * 1e9) as u64, Ordering::Relaxed);
+    }
+
+    pub fn medium(&self, media: Arc<dyn Media>) -> Medium {
+        let now = self.0.clone();
+        let clock = Arc::new(move || Duration::from_nanos(now.load(Ordering::Relaxed)));
+        Medium { media, clock, inline: true }
+    }
+}
+
+pub fn open(config: &Config, media: &Arc<MemoryMedia>) -> (Cache, Recovery) {
+    let medium = Clock::default().medium(media.clone());
+    Cache::open_on(config.clone(), medium).expect("it opens")
+}
+
+pub fn key(number: usize) -> Vec<u8> {
+    format!("/{}/object-{number}", number % 3).into_bytes()
+}
+
+/// The body of a version of an object: some are larger than a block.
+pub fn body(number: usize, version: u64) -> Vec<u8> {
+    let len = match number % 7 {
+        0 => 0,
+        1 => 5000 + number * 3,
+        2 => 2048,
+        _ => 100 + number * 41 % 1800,
+    };
+    let words = [number as u64, version, (number as u64) ^ version.rotate_left(20)];
+    words.iter().cycle().flat_map(|word| word.to_le_bytes()).take(len).collect()
+}
+
+pub fn meta(number: usize, version: u64) -> Vec<u8> {
+    format!("version {version} of {number}").into_bytes()
+}
+
+/// The version in the metadata of an object.
+pub fn version_of(object: &Object, number: usize) -> u64 {
+    let text = std::str::from_utf8(object.meta()).expect("metadata of a test");
+    let (version, of) =
+        text.strip_prefix("version ").and_then(|rest| rest.split_once(" of ")).unwrap();
+    assert_eq!(of, number.to_string(), "the metadata of another object");
+    version.parse().expect("a version")
+}
+
+/// Reads an object. Each byte must be that of a version. `None` if it is not in the cache.
+pub fn read(cache: &Cache, number: usize) -> Option<(u64, Tier)> {
+    let object = block_on(cache.get(&key(number)))?;
+    let version = version_of(&object, number);
+    let found = block_on(object.read(0..u64::MAX)).expect("the cache is open")?;
+    assert!(found == body(number, body_version(version)), "object {number}, version {version}");
+    Some((version, object.tier()))
+}
+
+/// Versions that only changed the metadata have the body of the version in the upper bits.
+pub fn body_version(version: u64) -> u64 {
+    if version >> 32 == 0 { version } else { version >> 32 }
+}
+
+/// What may be found of each object.
+#[derive(Clone, Default)]
+pub struct Model {
+    /// By object, the last version that was stored; absent if it was deleted.
+    newest: BTreeMap<usize, u64>,
+    /// By object, versions that a crash may bring back: those before an operation that was not
+    /// completed.
+    pub unsettled: BTreeMap<usize, BTreeSet<u64>>,
+    pub version: u64,
+}
+
+impl Model {
+    pub fn newest(&self, number: usize) -> Option<u64> {
+        self.newest.get(&number).copied()
+    }
+
+    pub fn put(&mut self, number: usize) -> u64 {
+        self.version += 1;
+        self.newest.insert(number, self.version);
+        self.version
+    }
+
+    pub fn set(&mut self, number: usize, version: u64) {
+        self.newest.insert(number, version);
+    }
+
+    pub fn delete(&mut self, number: usize) {
+        self.newest.remove(&number);
+    }
+
+    pub fn purge(&mut self, prefix: &[u8]) {
+        self.newest.retain(|number, _| !key(*number).starts_with(prefix));
+    }
+
+    /// A version that was found must be the newest, or one that a crash may bring back.
+    pub fn check(&self, number: usize, found: Option<u64>) {
+        let Some(found) = found else { return };
+        let may = self.unsettled.get(&number).is_some_and(|all| all.contains(&found));
+        let newest = self.newest(number);
+        assert!(
+            newest == Some(found) || may,
+            "object {number}: version {found}, the newest is {newest:?}"
+        );
+    }
+}
+
+/// A step of a random history.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    Get(usize),
+    Put(usize),
+    Delete(usize),
+    Purge(usize),
+    Meta(usize),
+    Check,
+}
+
+pub const OBJECTS: usize = 90;
+
+pub fn step(random: &mut Random) -> Step {
+    // Low numbers are more frequent.
+    let number = random.below(OBJECTS).min(random.below(OBJECTS));
+    match random.below(40) {
+        0..=24 => Step::Get(number),
+        25..=31 => Step::Put(number),
+        32..=35 => Step::Delete(number),
+        36..=37 => Step::Meta(number),
+        38 if random.below(4) == 0 => Step::Purge(number % 3),
+        39 if random.below(10) == 0 => Step::Check,
+        _ => Step::Get(number),
+    }
+}
+
+/// Does a step. Returns whether the cache took it without an error; the model then has its effect.
+/// After an error, both versions may be found.
+pub fn apply(cache: &Cache, model: &mut Model, step: Step) -> bool {
+    let before = model.clone();
+    let unsettle = |model: &mut Model, number: usize| {
+        let versions = [before.newest(number), model.newest(number)];
+        model.unsettled.entry(number).or_default().extend(versions.into_iter().flatten());
+        false
+    };
+    let put = |model: &mut Model, number: usize| {
+        let version = model.put(number);
+        let body = Bytes::from(body(number, version));
+        block_on(cache.put(&key(number), &meta(number, version), body))
+    };
+    match step {
+        Step::Get(number) => {
+            let found = read(cache, number).map(|(version, _)| version);
+            model.check(number, found);
+            if found.is_some() {
+                return true;
+            }
+            match put(model, number) {
+                Ok(_) => true,
+                Err(_) => unsettle(model, number),
+            }
+        }
+        Step::Put(number) => match put(model, number) {
+            Ok(put) => {
+                assert_eq!(put, Put::Stored);
+                true
+            }
+            Err(_) => unsettle(model, number),
+        },
+        Step::Delete(number) => {
+            model.delete(number);
+            match block_on(cache.delete(&key(number))) {
+                Ok(_) => {
+                    assert!(read(cache, number).is_none(), "{number} was deleted");
+                    true
+                }
+                Err(_) => unsettle(model, number),
+            }
+        }
+        Step::Purge(group) => {
+            let prefix = format!("/{group}/").into_bytes();
+            model.purge(&prefix);
+            match block_on(cache.purge(&prefix)) {
+                Ok(_) => {
+                    (0..OBJECTS).filter(|number| number % 3 == group).for_each(|number| {
+                        assert!(read(cache, number).is_none(), "{number} was purged");
+                    });
+                    true
+                }
+                Err(_) => {
+                    (0..OBJECTS).filter(|number| number % 3 == group).for_each(|number| {
+                        unsettle(model, number);
+                    });
+                    false
+                }
+            }
+        }
+        Step::Meta(number) => {
+            let Some(old) = block_on(cache.get(&key(number))) else { return true };
+            let old = version_of(&old, number);
+            model.check(number, Some(old));
+            model.version += 1;
+            let version = body_version(old) << 32 | model.version;
+            let new = meta(number, version);
+            match block_on(cache.update_meta(&key(number), &new)) {
+                Ok(true) => {
+                    model.set(number, version);
+                    true
+                }
+                Ok(false) => true,
+                Err(_) => {
+                    model.set(number, version);
+                    unsettle(model, number)
+                }
+            }
+        }
+        Step::Check => match block_on(cache.check()) {
+            Ok(checked) => {
+                assert_eq!(checked.damaged, 0, "nothing was damaged");
+                true
+            }
+            Err(_) => false,
+        },
+    }
+}
+
+/// Checks every object. Returns how many were found.
+pub fn verify(cache: &Cache, model: &Model) -> usize {
+    let found = (0..OBJECTS).map(|number| {
+        let found = read(cache, number).map(|(version, _)| version);
+        model.check(number, found);
+        usize::from(found.is_some())
+    });
+    found.sum()
+}
+
+/// Runs a test for seeds; `CACHE_SEED=N` runs that one alone, `CACHE_RUNS=N` so many.
+pub fn seeds(runs: u64, mut test: impl FnMut(u64)) {
+    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
+    if let Some(seed) = number("CACHE_SEED") {
+        return test(seed);
+    }
+    for seed in 1..=number("CACHE_RUNS").unwrap_or(runs) {
+        let seeded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(seed)));
+        if let Err(cause) = seeded {
+            eprintln!("CACHE_SEED={seed} repeats this");
+            std::panic::resume_unwind(cause);
+        }
+    }
+}

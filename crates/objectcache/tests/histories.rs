@@ -1,0 +1,250 @@
+//! Random histories compared with a model: each byte that is found is that of the newest version,
+//! with evictions, restarts, power cuts at every write and sync, and full devices.
+
+mod common;
+
+use common::{Clock, Model, OBJECTS, SIZE, apply, config, open, read, seeds, step, verify};
+use gordon_objectcache::{Cache, Config, block_on};
+use gordon_store::Media;
+use gordon_testkit::{MemoryMedia, Random};
+use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A medium whose writes and syncs fail from some operation on: the power was cut.
+struct Cut {
+    media: Arc<MemoryMedia>,
+    /// Writes and syncs until the cut.
+    left: AtomicU64,
+    /// Whether the write at which the power is cut happens in part.
+    torn: bool,
+}
+
+impl Cut {
+    /// Counts an operation. An error once the power was cut; `Ok(true)` for the torn write.
+    fn count(&self) -> Result<bool> {
+        let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            Some(left.saturating_sub(1))
+        });
+        match before {
+            Ok(0) | Err(_) => Err(Error::other("the power was cut")),
+            Ok(1) if self.torn => Ok(true),
+            Ok(_) => Ok(false),
+        }
+    }
+}
+
+impl Media for Cut {
+    fn len(&self) -> u64 {
+        self.media.len()
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.media.read(at, into)
+    }
+
+    fn read_data(&self, at: u64, into: &mut [IoSliceMut<'_>]) -> Result<()> {
+        self.media.read_data(at, into)
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
+        if self.count()? {
+            // Sectors of 512 bytes are written whole.
+            let part = bytes.len() / 1024 * 512;
+            self.media.write(at, &bytes[..part])?;
+            return Err(ErrorKind::Interrupted.into());
+        }
+        self.media.write(at, bytes)
+    }
+
+    fn write_data(&self, at: u64, parts: &mut [IoSlice<'_>]) -> Result<()> {
+        self.write(at, &parts.concat_bytes())
+    }
+
+    fn erase(&self, at: u64, len: u64) -> Result<()> {
+        self.media.erase(at, len)
+    }
+
+    fn next_data(&self, at: u64) -> Result<u64> {
+        self.media.next_data(at)
+    }
+
+    fn next_hole(&self, at: u64) -> Result<u64> {
+        self.media.next_hole(at)
+    }
+
+    fn grow(&self, len: u64) -> Result<()> {
+        self.media.grow(len)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.count()?;
+        self.media.sync()
+    }
+}
+
+trait ConcatBytes {
+    fn concat_bytes(&self) -> Vec<u8>;
+}
+
+impl ConcatBytes for [IoSlice<'_>] {
+    fn concat_bytes(&self) -> Vec<u8> {
+        self.iter().flat_map(|part| part.iter().copied()).collect()
+    }
+}
+
+#[test]
+fn every_byte_is_that_of_the_newest_version_across_evictions_and_restarts() {
+    seeds(24, |seed| {
+        let mut random = Random::new(seed);
+        let config = config(seed % 2 == 0);
+        let media = Arc::new(MemoryMedia::new(SIZE));
+        let mut model = Model::default();
+        let (mut evicted, mut recovered) = (0, 0);
+        for _ in 0..6 {
+            let (cache, recovery) = open(&config, &media);
+            recovered += recovery.objects;
+            for _ in 0..400 {
+                assert!(apply(&cache, &mut model, step(&mut random)));
+            }
+            verify(&cache, &model);
+            evicted += cache.stats().flash_evictions;
+            match random.below(3) {
+                0 => block_on(cache.close()).expect("it closes"),
+                1 => block_on(cache.close()).expect("it closes"),
+                // As after a kill of the process.
+                _ => {}
+            }
+        }
+        assert!(evicted > 0 && recovered > 0, "{evicted} evicted, {recovered} recovered");
+    });
+}
+
+#[test]
+fn a_clean_restart_finds_what_was_in_dram_and_flash() {
+    for reinsert in [false, true] {
+        let media = Arc::new(MemoryMedia::new(SIZE));
+        let mut model = Model::default();
+        let (cache, recovery) = open(&config(reinsert), &media);
+        assert!(recovery.created && recovery.objects == 0);
+        for number in 0..OBJECTS {
+            assert!(apply(&cache, &mut model, common::Step::Put(number)));
+        }
+        let before: Vec<usize> = (0..OBJECTS).filter(|n| read(&cache, *n).is_some()).collect();
+        block_on(cache.close()).expect("it closes");
+        assert!(block_on(cache.get(&common::key(1))).is_none(), "it is closed");
+        drop(cache);
+        let (cache, recovery) = open(&config(reinsert), &media);
+        assert!(recovery.clean && !recovery.created && recovery.damaged_segments == 0);
+        let after: Vec<usize> = (0..OBJECTS).filter(|n| read(&cache, *n).is_some()).collect();
+        // The last objects evict a segment of the oldest ones.
+        assert!(after.len() + 12 >= before.len(), "{} of {}", after.len(), before.len());
+        assert!(after.contains(&(OBJECTS - 1)));
+        verify(&cache, &model);
+    }
+}
+
+/// Runs a history until the power is cut, and checks what a restart finds. Returns whether the
+/// history ended before the cut.
+fn cut(config: &Config, seed: u64, steps: usize, at: u64, crash: u64) -> bool {
+    let media = Arc::new(MemoryMedia::new(SIZE));
+    let mut random = Random::new(seed);
+    let mut model = Model::default();
+    let torn = crash % 2 == 1;
+    let cutting = Arc::new(Cut { media: media.clone(), left: AtomicU64::new(u64::MAX), torn });
+    let medium = Clock::default().medium(cutting.clone());
+    let (cache, _) = Cache::open_on(config.clone(), medium).expect("it opens");
+    // Flash is full before the part of the history in which the power is cut.
+    for number in 0..OBJECTS {
+        assert!(apply(&cache, &mut model, common::Step::Put(number)));
+    }
+    cutting.left.store(at, Ordering::Relaxed);
+    for _ in 0..steps {
+        if cutting.left.load(Ordering::Relaxed) == 0 {
+            break;
+        }
+        apply(&cache, &mut model, step(&mut random));
+    }
+    let ended = cutting.left.load(Ordering::Relaxed) > 0;
+    drop(cache);
+    // Each 4 KiB since the last sync has its old or its new contents.
+    let mut keep = Random::new(crash);
+    let media = Arc::new(match crash {
+        0 | 1 => media.survivor(),
+        2 | 3 => media.crashed(|| false),
+        _ => media.crashed(|| keep.below(2) == 0),
+    });
+    for _ in 0..2 {
+        let (cache, recovery) = open(config, &media);
+        assert!(!recovery.damaged_journal, "cut {at}, crash {crash}");
+        verify(&cache, &model);
+        // Objects that were overwritten while their directory was not are damaged: misses.
+        for number in 0..20 {
+            assert!(apply(&cache, &mut model, common::Step::Delete(number)));
+        }
+        // The second restart sees the deletions.
+    }
+    ended
+}
+
+#[test]
+fn a_power_cut_at_any_write_or_sync_brings_nothing_back() {
+    // All cuts of `CACHE_RUNS` histories; one by default.
+    seeds(1, |seed| {
+        for reinsert in [false, true] {
+            let config = config(reinsert);
+            for crash in 0..8 {
+                let mut at = 1;
+                while !cut(&config, seed, 60, at, crash) {
+                    at += 1;
+                }
+                assert!(at > 20, "only {at} cuts");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_full_device_loses_no_more_than_objects() {
+    let media = Arc::new(MemoryMedia::new(SIZE));
+    let config = config(false);
+    let mut model = Model::default();
+    let (cache, _) = open(&config, &media);
+    media.limit(Some(90));
+    let mut random = Random::new(5);
+    for _ in 0..3000 {
+        apply(&cache, &mut model, step(&mut random));
+    }
+    let stats = cache.stats();
+    assert!(stats.io_errors > 0 && stats.flash_hits > 0, "{stats:?}");
+    media.limit(None);
+    for _ in 0..500 {
+        apply(&cache, &mut model, step(&mut random));
+    }
+    drop(cache);
+    let (cache, _) = open(&config, &media);
+    verify(&cache, &model);
+}
+
+#[test]
+fn many_deletions_do_not_fill_the_journal() {
+    // More deletions than a half of the journal has records.
+    let media = Arc::new(MemoryMedia::new(SIZE));
+    let config = config(true);
+    let mut model = Model::default();
+    let (cache, _) = open(&config, &media);
+    for round in 0..40 {
+        for number in 0..OBJECTS {
+            assert!(apply(&cache, &mut model, common::Step::Put(number)));
+        }
+        for number in (round % 2..OBJECTS).step_by(2) {
+            assert!(apply(&cache, &mut model, common::Step::Delete(number)));
+        }
+        if round % 10 == 9 {
+            let survivor = Arc::new(media.crashed(|| false));
+            let (cache, _) = open(&config, &survivor);
+            verify(&cache, &model);
+        }
+    }
+    verify(&cache, &model);
+}
