@@ -74,6 +74,22 @@ impl Fields {
     fn tag_bits(self) -> u32 {
         64 - self.tag_at()
     }
+
+    fn candidate(self, slot: u64) -> Candidate {
+        Candidate {
+            location: (slot & low(self.location)) - 1,
+            size: decode(slot >> self.size_at() & low(self.size)),
+            was_hit: slot >> self.hit() & 1 == 1,
+        }
+    }
+
+    /// Whether a slot is that of an object with this tag, at this distance from its home.
+    #[inline]
+    fn matches(self, slot: u64, distance: usize, tag: u64) -> bool {
+        slot != 0
+            && slot >> self.tag_at() == tag
+            && slot >> self.distance() & low(REACH_BITS) == distance as u64
+    }
 }
 
 fn low(bits: u32) -> u64 {
@@ -133,15 +149,18 @@ struct Home {
 }
 
 impl Shard {
-    /// The first prefix of the hash whose home is this bucket.
-    fn start(&self, bucket: usize, prefix: u32) -> u64 {
-        let scaled = (bucket as u128) << prefix;
-        scaled.div_ceil(self.buckets.len() as u128) as u64
+    /// The home bucket of a prefix of the hash.
+    #[inline]
+    fn home(&self, value: u64, prefix: u32) -> usize {
+        ((u128::from(value) * self.buckets.len() as u128) >> prefix) as usize
     }
 
-    fn home(&self, value: u64, prefix: u32) -> (usize, u64) {
-        let bucket = ((u128::from(value) * self.buckets.len() as u128) >> prefix) as usize;
-        (bucket, value - self.start(bucket, prefix))
+    /// The prefix of the hash of an object with this home bucket and tag. The prefixes of a bucket
+    /// are consecutive numbers, at most as many as there are tags.
+    fn value(&self, home: usize, tag: u64, prefix: u32, fields: Fields) -> u64 {
+        let scaled = (home as u128) << prefix;
+        let start = scaled.div_ceil(self.buckets.len() as u128) as u64;
+        start + (tag.wrapping_sub(start) & low(fields.tag_bits()))
     }
 
     fn at(&self, home: usize, distance: usize) -> usize {
@@ -182,8 +201,8 @@ impl Shard {
                 bucket.0.iter().filter(|slot| **slot != 0).all(|slot| {
                     let distance = (slot >> fields.distance() & low(REACH_BITS)) as usize;
                     let old = if at >= distance { at } else { at + self.buckets.len() } - distance;
-                    let value = self.start(old, prefix) + (slot >> fields.tag_at());
-                    let (home, tag) = new.home(value, prefix);
+                    let tag = slot >> fields.tag_at();
+                    let home = new.home(self.value(old, tag, prefix, fields), prefix);
                     let kept =
                         slot & low(fields.tag_at()) & !(low(REACH_BITS) << fields.distance());
                     new.put(home, kept | tag << fields.tag_at(), fields)
@@ -235,12 +254,13 @@ impl FlashIndex {
         }
     }
 
+    #[inline]
     fn home(&self, hash: u64) -> Home {
         let rest = hash << self.shard_bits;
         let shard = if self.shard_bits == 0 { 0 } else { hash >> (u64::BITS - self.shard_bits) };
         let value = rest >> (u64::BITS - self.prefix);
-        let (bucket, tag) = self.shards[shard as usize].home(value, self.prefix);
-        Home { shard: shard as usize, bucket, tag }
+        let bucket = self.shards[shard as usize].home(value, self.prefix);
+        Home { shard: shard as usize, bucket, tag: value & low(self.fields.tag_bits()) }
     }
 
     /// Number of objects.
@@ -254,30 +274,28 @@ impl FlashIndex {
         self.shards.iter().map(bytes).sum::<usize>() as u64
     }
 
-    fn candidate(&self, slot: u64) -> Candidate {
-        Candidate {
-            location: (slot & low(self.fields.location)) - 1,
-            size: decode(slot >> self.fields.size_at() & low(self.fields.size)),
-            was_hit: slot >> self.fields.hit() & 1 == 1,
-        }
-    }
-
-    /// Whether a slot at this distance from the home is of this tag.
-    fn matches(&self, slot: u64, distance: usize, tag: u64) -> bool {
-        slot != 0
-            && slot >> self.fields.tag_at() == tag
-            && slot >> self.fields.distance() & low(REACH_BITS) == distance as u64
-    }
-
-    /// The objects that may be the one with this hash.
-    pub fn candidates(&self, hash: u64) -> impl Iterator<Item = Candidate> {
+    /// The next object that may be the one with this hash, after the one at the location `after` if
+    /// that is still there. With `request`, it is marked as requested.
+    #[inline]
+    pub fn candidate(&mut self, hash: u64, after: Option<u64>, request: bool) -> Option<Candidate> {
         let home = self.home(hash);
-        let shard = &self.shards[home.shard];
-        (0..=usize::from(shard.reach[home.bucket])).flat_map(move |distance| {
-            let bucket = &shard.buckets[shard.at(home.bucket, distance)];
-            let same = move |slot: &&u64| self.matches(**slot, distance, home.tag);
-            bucket.0.iter().filter(same).map(|slot| self.candidate(*slot))
-        })
+        let mut skips = after.is_some_and(|after| self.find(home, after).is_some());
+        let fields = self.fields;
+        let shard = &mut self.shards[home.shard];
+        for distance in 0..=usize::from(shard.reach[home.bucket]) {
+            let bucket = shard.at(home.bucket, distance);
+            for slot in &mut shard.buckets[bucket].0 {
+                if !fields.matches(*slot, distance, home.tag) {
+                    continue;
+                }
+                if !skips {
+                    *slot |= u64::from(request) << fields.hit();
+                    return Some(fields.candidate(*slot));
+                }
+                skips = after != Some((*slot & low(fields.location)) - 1);
+            }
+        }
+        None
     }
 
     /// Adds an object. The caller removes an older entry of the same object.
@@ -309,19 +327,11 @@ impl FlashIndex {
         (0..=usize::from(shard.reach[home.bucket])).find_map(|distance| {
             let at = shard.at(home.bucket, distance);
             let is = |slot: &u64| {
-                self.matches(*slot, distance, home.tag)
+                self.fields.matches(*slot, distance, home.tag)
                     && slot & low(self.fields.location) == location + 1
             };
             shard.buckets[at].0.iter().position(is).map(|number| (at, number, distance))
         })
-    }
-
-    /// Marks an object as requested.
-    pub fn set_hit(&mut self, hash: u64, location: u64) {
-        let home = self.home(hash);
-        if let Some((bucket, number, _)) = self.find(home, location) {
-            self.shards[home.shard].buckets[bucket].0[number] |= 1 << self.fields.hit();
-        }
     }
 
     /// Whether the object is at this location.
@@ -340,7 +350,7 @@ impl FlashIndex {
             shard.shorten(home.bucket, self.fields);
         }
         self.live -= 1;
-        Some(self.candidate(slot))
+        Some(self.fields.candidate(slot))
     }
 
     /// Removes all objects in a range of locations, by a scan of the whole table. Calls `each` for
@@ -354,11 +364,7 @@ impl FlashIndex {
                 if location == 0 || !range.contains(&(location - 1)) {
                     continue;
                 }
-                each(Candidate {
-                    location: location - 1,
-                    size: decode(*slot >> fields.size_at() & low(fields.size)),
-                    was_hit: *slot >> fields.hit() & 1 == 1,
-                });
+                each(fields.candidate(*slot));
                 // Distances are not shortened: lookups may visit more buckets than they need.
                 *slot = 0;
                 shard.live -= 1;
@@ -404,10 +410,15 @@ mod tests {
             }
             assert_eq!(index.len(), listed.len() as u64);
             for (key, location) in &listed {
-                let is = |found: Candidate| found.location == *location;
-                assert!(index.candidates(*key).any(is), "{key:x} is lost");
-                index.set_hit(*key, *location);
-                assert!(index.candidates(*key).any(|found| is(found) && found.was_hit));
+                let mut after = None;
+                let found = loop {
+                    let found = index.candidate(*key, after, true).expect("it is not lost");
+                    if found.location == *location {
+                        break found;
+                    }
+                    after = Some(found.location);
+                };
+                assert!(found.was_hit);
             }
             let limit = flash / u64::from(unit) / 2;
             let (kept, swept): (Vec<_>, Vec<_>) =
@@ -431,7 +442,7 @@ mod tests {
             }
         }
         // A lookup of an absent object seldom finds a candidate.
-        let found = (0..200_000).filter(|n| index.candidates(hash(n + (1 << 40))).count() > 0);
-        assert!(found.count() < 20);
+        let mut is_found = |n: &u64| index.candidate(hash(n + (1 << 40)), None, false).is_some();
+        assert!((0..200_000).filter(|n| is_found(n)).count() < 20);
     }
 }

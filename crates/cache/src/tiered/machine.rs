@@ -352,19 +352,10 @@ impl TieredMachine {
 
     fn candidate(&mut self, key: u64, after: Option<u64>, request: bool) -> Place {
         let unit = u64::from(self.shape.unit);
-        let hash = hash(key);
-        let mut candidates = self.index.candidates(hash);
-        // If the last candidate has moved meanwhile, all are asked again.
-        if let Some(after) = after
-            && self.index.contains(hash, after / unit)
-        {
-            candidates.by_ref().find(|found| found.location == after / unit);
-        }
-        let Some(found) = candidates.next() else { return Place::Miss };
-        drop(candidates);
-        if request {
-            self.index.set_hit(hash, found.location);
-        }
+        let after = after.map(|offset| offset / unit);
+        let Some(found) = self.index.candidate(hash(key), after, request) else {
+            return Place::Miss;
+        };
         let offset = found.location * unit;
         let segment = self.segment(offset);
         if segment.state != SegmentState::Stored {
