@@ -267,6 +267,7 @@ impl Driver {
         if record {
             let sequence = self.next_sequence();
             self.records.insert(key, sequence);
+            self.machine.recorded(key);
         }
         self.current.remove(&key);
         found.is_some()

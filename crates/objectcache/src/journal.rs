@@ -63,9 +63,10 @@ impl Journal {
         receiver
     }
 
-    /// Whether evictions are not durable yet, so that a new object may have an older version.
+    /// Whether evictions are not durable yet, or records could not be written, so that a new object
+    /// may have an older version.
     pub fn must_wait(&self) -> bool {
-        self.floor_pending
+        self.floor_pending || self.restart
     }
 
     /// Whether the removal of an object is recorded, but not durable yet.

@@ -9,6 +9,8 @@ mod cache;
 mod config;
 mod error;
 mod format;
+#[cfg(any(fuzzing, test))]
+pub mod fuzzing;
 mod journal;
 mod medium;
 mod object;

@@ -107,6 +107,10 @@ fn create(path: &Path, size: u64) -> Result<(FileMedia, Option<String>)> {
         }
         Err(error) => Err(error),
     };
+    if made.as_ref().is_err_and(|error| error.kind() != ErrorKind::AlreadyExists) {
+        // The file may have been created before its length was refused.
+        let _ = fs::remove_file(path);
+    }
     let (media, refused) = made?;
     let allocated = media.data_file().and_then(|file| {
         match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, size) {

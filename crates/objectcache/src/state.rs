@@ -212,6 +212,7 @@ impl State {
     /// Records that all objects of a key so far are gone.
     pub fn record_removal(&mut self, hash: u64) -> Durable {
         let sequence = self.next_sequence();
+        self.machine.recorded(hash);
         self.journal.push(Record::Removed { hash, sequence })
     }
 
@@ -219,8 +220,10 @@ impl State {
     pub fn remove_damaged(&mut self, hash: u64, offset: u64, segment: u64) -> Option<Durable> {
         self.remove_from_flash(hash, offset)?;
         self.counters.damaged += 1;
+        // The header may name another object, and the directory this one: both must stay away.
         let sequence = self.next_sequence();
-        Some(self.journal.push(Record::Lost { offset, segment, sequence }))
+        self.journal.push(Record::Lost { offset, segment, sequence });
+        Some(self.record_removal(hash))
     }
 
     /// Whether an object was removed by a purge that is in progress.

@@ -436,6 +436,15 @@ impl TieredMachine {
         self.evicted.values().any(|keys| keys.binary_search(&key).is_ok())
     }
 
+    /// Reports that the removal of all objects of this key so far is recorded.
+    pub fn recorded(&mut self, key: u64) {
+        for keys in self.evicted.values_mut() {
+            while let Ok(at) = keys.binary_search(&key) {
+                keys.remove(at);
+            }
+        }
+    }
+
     /// The next action, if any. The driver calls this after each insertion, and after each report
     /// of a completion.
     pub fn next_action(&mut self) -> Option<Action> {
@@ -548,9 +557,9 @@ impl TieredMachine {
         let mut again = Vec::new();
         let mut evicted = self.evicted.remove(&number).unwrap_or_default();
         for entry in entries {
+            evicted.push(entry.key);
             // Removed objects are not in the index.
             let Some(was_hit) = self.forget(entry.key, entry.offset) else { continue };
-            evicted.push(entry.key);
             if was_hit && self.shape.reinsert {
                 again.push(entry);
             } else {

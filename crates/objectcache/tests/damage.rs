@@ -1,0 +1,196 @@
+//! Damage to the flash: never a wrong byte, and nothing that was deleted comes back.
+
+mod common;
+
+use common::{
+    Clock, Model, OBJECTS, SEGMENT, SIZE, Step, apply, config, open, seeds, step, verify,
+};
+use gordon_objectcache::{Cache, Error, block_on};
+use gordon_store::Media as _;
+use gordon_testkit::{MemoryMedia, Random};
+use std::sync::Arc;
+
+/// A cache that was in use, and was closed or killed.
+fn used(seed: u64, reinsert: bool) -> (Arc<MemoryMedia>, Model) {
+    let media = Arc::new(MemoryMedia::new(SIZE));
+    let mut model = Model::default();
+    let mut random = Random::new(seed);
+    let (cache, _) = open(&config(reinsert), &media);
+    for number in 0..OBJECTS {
+        assert!(apply(&cache, &mut model, Step::Put(number)));
+    }
+    for _ in 0..300 {
+        assert!(apply(&cache, &mut model, step(&mut random)));
+    }
+    if seed % 2 == 0 {
+        block_on(cache.close()).expect("it closes");
+    }
+    (media, model)
+}
+
+/// Offset of the first segment.
+const SEGMENTS_AT: u64 = 272 * 1024;
+
+#[test]
+fn flipped_bits_are_misses_and_bring_nothing_back() {
+    seeds(150, |seed| {
+        let (media, mut model) = used(seed, seed % 3 == 0);
+        let mut random = Random::new(seed);
+        // Anywhere, in the journal and the superblock, or in the segments.
+        let (start, len) = match seed % 3 {
+            0 => (0, SIZE),
+            1 => (0, SEGMENTS_AT),
+            _ => (SEGMENTS_AT, SIZE - SEGMENTS_AT),
+        };
+        // One bit in the metadata, which have two copies; many elsewhere.
+        let flips = if start == 0 { 1 } else { 1 + random.below(200) };
+        for _ in 0..flips {
+            let at = start + random.below(len as usize) as u64;
+            let bit = 1 << random.below(8);
+            media.damage(at, |byte| *byte ^= bit);
+        }
+        let (cache, _) = open(&config(false), &media);
+        verify(&cache, &model);
+        let checked = block_on(cache.check()).expect("it works");
+        assert_eq!(block_on(cache.check()).expect("it works").damaged, 0, "{checked:?}");
+        let mut random = Random::new(seed + 1000);
+        for _ in 0..300 {
+            let step = step(&mut random);
+            if !matches!(step, Step::Check) {
+                assert!(apply(&cache, &mut model, step));
+            }
+        }
+        drop(cache);
+        let (cache, _) = open(&config(false), &media);
+        verify(&cache, &model);
+    });
+}
+
+#[test]
+fn a_damaged_object_is_removed_and_counted() {
+    let (media, model) = used(2, false);
+    let (cache, recovery) = open(&config(false), &media);
+    // A byte in each 64 of all segments, but not in the directories at their ends.
+    for segment in 0..12 {
+        let start = SEGMENTS_AT + segment * u64::from(SEGMENT);
+        for at in (start + 20..start + u64::from(SEGMENT) - 4096).step_by(64) {
+            media.damage(at, |byte| *byte ^= 0x10);
+        }
+    }
+    let checked = block_on(cache.check()).expect("it works");
+    assert!(checked.damaged > recovery.objects / 2, "{checked:?} of {}", recovery.objects);
+    assert_eq!(cache.stats().damaged, checked.damaged);
+    assert_eq!(cache.stats().flash_objects, checked.objects);
+    verify(&cache, &model);
+    // Bytes that can be read again do not bring them back.
+    drop(cache);
+    for segment in 0..12 {
+        let start = SEGMENTS_AT + segment * u64::from(SEGMENT);
+        for at in (start + 20..start + u64::from(SEGMENT) - 4096).step_by(64) {
+            media.damage(at, |byte| *byte ^= 0x10);
+        }
+    }
+    let (cache, recovery) = open(&config(false), &media);
+    assert_eq!(recovery.objects, checked.objects);
+    verify(&cache, &model);
+}
+
+#[test]
+fn unreadable_bytes_are_misses() {
+    let (media, mut model) = used(2, true);
+    let (cache, _) = open(&config(true), &media);
+    let mut random = Random::new(3);
+    for round in 0..60 {
+        media.fail_reads(Some(SEGMENTS_AT + random.below((SIZE - SEGMENTS_AT) as usize) as u64));
+        for _ in 0..30 {
+            let step = step(&mut random);
+            if !matches!(step, Step::Check) {
+                apply(&cache, &mut model, step);
+            }
+        }
+        media.fail_reads(None);
+        if round % 20 == 0 {
+            verify(&cache, &model);
+        }
+    }
+    verify(&cache, &model);
+    drop(cache);
+    let (cache, _) = open(&config(true), &media);
+    verify(&cache, &model);
+}
+
+#[test]
+fn segments_that_were_swapped_or_copied_are_not_used() {
+    for copies in [false, true] {
+        let (media, model) = used(2, false);
+        let segment = u64::from(SEGMENT);
+        let read = |number: u64| {
+            let mut bytes = vec![0; SEGMENT as usize];
+            media.read(SEGMENTS_AT + number * segment, &mut bytes).expect("it works");
+            bytes
+        };
+        let (first, second) = (read(3), read(7));
+        media.write(SEGMENTS_AT + 7 * segment, &first).expect("it works");
+        if !copies {
+            media.write(SEGMENTS_AT + 3 * segment, &second).expect("it works");
+        }
+        let (cache, recovery) = open(&config(false), &media);
+        assert_eq!(recovery.damaged_segments, if copies { 1 } else { 2 });
+        verify(&cache, &model);
+    }
+}
+
+#[test]
+fn a_lost_journal_gives_an_empty_cache() {
+    let (media, mut model) = used(2, false);
+    for at in 8192..SEGMENTS_AT - 8192 {
+        media.damage(at, |byte| *byte = 0xff);
+    }
+    let (cache, recovery) = open(&config(false), &media);
+    assert!(recovery.damaged_journal && recovery.objects == 0, "{recovery:?}");
+    for number in 0..OBJECTS {
+        assert!(apply(&cache, &mut model, Step::Put(number)));
+        assert!(apply(&cache, &mut model, Step::Delete(number / 2)));
+    }
+    block_on(cache.close()).expect("it closes");
+    let (cache, recovery) = open(&config(false), &media);
+    assert!(!recovery.damaged_journal && recovery.objects > 0);
+    verify(&cache, &model);
+}
+
+#[test]
+fn media_of_other_programs_versions_and_sizes_are_refused() {
+    let refused = |media: MemoryMedia, config: &gordon_objectcache::Config| {
+        let medium = Clock::default().medium(Arc::new(media));
+        Cache::open_on(config.clone(), medium).err().expect("it is refused")
+    };
+    let ours = config(false);
+    let foreign = MemoryMedia::new(SIZE);
+    foreign.write(0, b"of another program").expect("it works");
+    assert!(matches!(refused(foreign, &ours), Error::Foreign(_)));
+    let (media, _) = used(1, false);
+    let version = media.survivor();
+    for page in [0, 4096] {
+        version.damage(page + 16, |byte| *byte = 9);
+    }
+    assert!(matches!(refused(version, &ours), Error::Version { version: 9, known: 1, .. }));
+    let damaged = media.survivor();
+    for page in [0, 4096] {
+        damaged.damage(page + 40, |byte| *byte ^= 1);
+    }
+    assert!(matches!(refused(damaged, &ours), Error::Damaged { .. }));
+    // One copy of the superblock is enough.
+    media.damage(40, |byte| *byte ^= 1);
+    drop(open(&ours, &media));
+    let mut other = ours.clone();
+    if let Some(flash) = &mut other.flash {
+        flash.size += 1 << 20;
+    }
+    let larger = refused(media.survivor(), &other);
+    assert!(matches!(larger, Error::OtherShape { what: "a flash of", .. }), "{larger}");
+    let mut other = ours;
+    if let Some(flash) = &mut other.flash {
+        flash.segment *= 2;
+    }
+    assert!(matches!(refused(media.survivor(), &other), Error::OtherShape { .. }));
+}

@@ -1,0 +1,305 @@
+//! Caches in files, with threads: concurrent use, kills of the process, and files that cannot be
+//! used.
+
+use bytes::Bytes;
+use gordon_objectcache::{Admission, Cache, Config, Error, Flash, Lifetime, Put, Tier, block_on};
+use gordon_testkit::{Random, watchdog};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+fn config(path: &Path) -> Config {
+    let flash = Flash { segment: 64 << 10, ..Flash::new(path.into(), 4 << 20) };
+    Config { flash: Some(flash), ..Config::new(200_000) }
+}
+
+fn body(number: u64, version: u64) -> Bytes {
+    let len = if number % 11 == 0 { 40_000 } else { 500 + number as usize * 37 % 3000 };
+    let words = [number, version, number ^ version.rotate_left(20)];
+    words.iter().cycle().flat_map(|word| word.to_le_bytes()).take(len).collect()
+}
+
+fn key(number: u64) -> Vec<u8> {
+    format!("object {number}").into_bytes()
+}
+
+/// Reads an object, whose metadata are its version. Each byte must be that of the version.
+fn read(cache: &Cache, number: u64) -> Option<(u64, Tier)> {
+    let object = block_on(cache.get(&key(number)))?;
+    let version = u64::from_le_bytes(object.meta().try_into().expect("8 bytes"));
+    let found = block_on(object.read(0..u64::MAX)).expect("it is open")?;
+    assert!(found == body(number, version), "object {number}, version {version}");
+    Some((version, object.tier()))
+}
+
+fn put(cache: &Cache, number: u64, version: u64) -> Result<Put, Error> {
+    block_on(cache.put(&key(number), &version.to_le_bytes(), body(number, version)))
+}
+
+#[test]
+fn threads_share_a_cache_and_each_sees_the_newest_version() {
+    let _watchdog = watchdog("threads_share_a_cache_and_each_sees_the_newest_version");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (cache, recovery) = Cache::open(config(folder.path())).expect("it opens");
+    assert!(recovery.created && folder.path().join("cache.flash").is_file());
+    let threads: Vec<_> = (0..4)
+        .map(|me| {
+            let cache = cache.clone();
+            thread::spawn(move || {
+                let mut random = Random::new(me);
+                let mut newest = vec![0; 2000];
+                for version in 1..6000 {
+                    // Each thread has its own objects.
+                    let number = random.below(500).min(random.below(500)) as u64 * 4 + me;
+                    let known = &mut newest[number as usize];
+                    match random.below(10) {
+                        0 => {
+                            block_on(cache.delete(&key(number))).expect("it works");
+                            *known = 0;
+                        }
+                        1..=3 => {
+                            assert_eq!(
+                                put(&cache, number, version).expect("it works"),
+                                Put::Stored
+                            );
+                            *known = version;
+                        }
+                        _ => match read(&cache, number) {
+                            Some((found, _)) => assert_eq!(found, *known, "object {number}"),
+                            None => {
+                                put(&cache, number, version).expect("it works");
+                                *known = version;
+                            }
+                        },
+                    }
+                }
+                newest
+            })
+        })
+        .collect();
+    let all: Vec<Vec<u64>> =
+        threads.into_iter().map(|thread| thread.join().expect("no thread fails")).collect();
+    let stats = cache.stats();
+    assert!(stats.flash_hits > 0 && stats.dram_hits > 0 && stats.damaged == 0, "{stats:#?}");
+    assert!(stats.dram_bytes + stats.index_bytes <= 210_000, "{stats:#?}");
+    assert!(matches!(Cache::open(config(folder.path())), Err(Error::InUse(_))));
+    block_on(cache.close()).expect("it closes");
+    assert!(matches!(put(&cache, 1, 1), Err(Error::Closed)));
+    drop(cache);
+    let (cache, recovery) = Cache::open(config(folder.path())).expect("it opens");
+    assert!(recovery.clean && recovery.objects > 0, "{recovery:?}");
+    for number in 0..2000 {
+        if let Some((found, _)) = read(&cache, number) {
+            assert_eq!(found, all[number as usize % 4][number as usize]);
+        }
+    }
+    assert_eq!(block_on(cache.check()).expect("it works").damaged, 0);
+}
+
+/// The process to be killed: stores, replaces and deletes objects, and prints each operation before
+/// and after it.
+#[test]
+fn child() {
+    let Ok(path) = std::env::var("CACHE_CHILD") else { return };
+    let first: u64 = std::env::var("CACHE_FROM").expect("it is set").parse().expect("a number");
+    let (cache, _) = Cache::open(config(Path::new(&path))).expect("it opens");
+    let mut out = std::io::stdout();
+    let mut random = Random::new(first);
+    for version in first.. {
+        let number = random.below(600) as u64;
+        if random.below(4) == 0 {
+            writeln!(out, "begin {number} 0").expect("written");
+            block_on(cache.delete(&key(number))).expect("it works");
+            writeln!(out, "end {number} 0").expect("written");
+        } else if random.below(2) == 0 {
+            // Also in the middle of reads.
+            read(&cache, number);
+        } else {
+            writeln!(out, "begin {number} {version}").expect("written");
+            put(&cache, number, version).expect("it works");
+            writeln!(out, "end {number} {version}").expect("written");
+        }
+    }
+}
+
+#[test]
+fn a_kill_at_any_moment_brings_nothing_back_and_gives_no_wrong_byte() {
+    // `CACHE_KILLS=200` for the number of the requirements.
+    let kills = std::env::var("CACHE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut random = Random::new(9);
+    let mut newest = vec![0_u64; 600];
+    let (mut from, mut warm) = (1, 0);
+    for _ in 0..kills {
+        let mut child = Command::new(std::env::current_exe().expect("a path"))
+            .args(["--exact", "child", "--nocapture"])
+            .env("CACHE_CHILD", folder.path())
+            .env("CACHE_FROM", from.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let lines = 1 + random.below(1000);
+        let mut unsettled: Vec<(usize, u64)> = Vec::new();
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut count = 0;
+        for line in output.lines().map_while(Result::ok) {
+            let mut words = line.split(' ');
+            let what = words.next().unwrap_or_default();
+            let (Some(number), Some(version)) = (words.next(), words.next()) else { continue };
+            let Ok(number) = number.parse::<usize>() else { continue };
+            let Ok(version) = version.parse::<u64>() else { continue };
+            match what {
+                "begin" => unsettled.push((number, version)),
+                "end" => {
+                    unsettled.clear();
+                    newest[number] = version;
+                }
+                _ => continue,
+            }
+            from = from.max(version + 1);
+            count += 1;
+            // What it prints after the kill counts as well.
+            if count == lines {
+                child.kill().expect("it is killed");
+            }
+        }
+        child.wait().expect("it ends");
+        from += 100_000;
+        let (cache, recovery) = Cache::open(config(folder.path())).expect("it opens");
+        assert!(!recovery.damaged_journal, "{recovery:?}");
+        warm += recovery.objects;
+        for (number, newest) in newest.iter_mut().enumerate() {
+            let Some((found, _)) = read(&cache, number as u64) else { continue };
+            let may = unsettled.iter().any(|(of, version)| (*of, *version) == (number, found));
+            assert!(found == *newest || may, "object {number}: {found}, the newest is {newest}");
+            *newest = found;
+        }
+        for (number, version) in unsettled {
+            if version == 0 && read(&cache, number as u64).is_none() {
+                newest[number] = 0;
+            }
+        }
+        assert_eq!(cache.stats().damaged, 0, "a kill loses no write");
+    }
+    assert!(warm > 0, "no restart was warm");
+}
+
+#[test]
+fn files_that_cannot_be_used_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |config: Config| Cache::open(config).err().expect("it is refused");
+    let file = folder.path().join("text");
+    std::fs::write(&file, "of another program").expect("written");
+    assert!(matches!(refused(config(&file)), Error::Foreign(path) if path == file));
+    assert!(matches!(refused(config(Path::new("/dev/null"))), Error::NotStorage(_)));
+    let missing = folder.path().join("no/such/folder");
+    assert!(matches!(refused(config(&missing)), Error::Io { path, .. } if path == missing));
+    // Far more than any file system has.
+    let mut large = config(&folder.path().join("large"));
+    if let Some(flash) = &mut large.flash {
+        (flash.size, flash.segment) = (1 << 50, 1 << 30);
+    }
+    match refused(large) {
+        Error::NoSpace { size, .. } => assert_eq!(size, 1 << 50),
+        // The file system has no such large files.
+        Error::Io { source, .. } => assert_eq!(source.raw_os_error(), Some(27), "{source}"),
+        other => panic!("{other}"),
+    }
+    assert!(!folder.path().join("large").exists(), "nothing is left behind");
+    let cut_off = folder.path().join("cut off");
+    drop(Cache::open(config(&cut_off)).expect("it opens"));
+    std::fs::File::options()
+        .write(true)
+        .open(&cut_off)
+        .expect("it opens")
+        .set_len(1 << 20)
+        .unwrap();
+    assert!(matches!(refused(config(&cut_off)), Error::Damaged { .. }));
+}
+
+#[test]
+fn values_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |change: &dyn Fn(&mut Flash)| {
+        let mut config = config(folder.path());
+        config.flash.as_mut().map(change);
+        match Cache::open(config) {
+            Err(Error::Config { key, .. }) => key,
+            other => panic!("{:?}", other.err()),
+        }
+    };
+    assert_eq!(refused(&|flash| flash.segment = 5000), "segment");
+    assert_eq!(refused(&|flash| flash.segment = 0), "segment");
+    assert_eq!(refused(&|flash| flash.size = 300_000), "flash");
+    assert_eq!(refused(&|flash| flash.admission = Admission::Random(1.5)), "admission");
+    let lifetime = |years| Some(Lifetime { years, endurance: 3000 });
+    assert_eq!(refused(&|flash| flash.lifetime = lifetime(-1.0)), "lifetime");
+    assert_eq!(refused(&|flash| flash.lifetime = lifetime(f64::NAN)), "lifetime");
+    let both = |flash: &mut Flash| {
+        (flash.lifetime, flash.admission) = (lifetime(5.0), Admission::Hits(2));
+    };
+    assert_eq!(refused(&both), "admission");
+    assert!(!folder.path().join("cache.flash").exists());
+    let block = Config { block: 0, ..Config::new(1000) };
+    assert!(matches!(Cache::open(block), Err(Error::Config { key: "block", .. })));
+}
+
+#[test]
+fn a_cache_in_dram_only_evicts_the_least_recently_used() {
+    let (cache, _) = Cache::open(Config::new(20_000)).expect("it opens");
+    for number in 1..=4 {
+        assert_eq!(put(&cache, number, 1).expect("it works"), Put::Stored);
+    }
+    read(&cache, 1).expect("it is there");
+    for number in 12..30 {
+        put(&cache, number, 1).expect("it works");
+        read(&cache, 1).expect("it was requested");
+    }
+    assert!(read(&cache, 2).is_none());
+    assert!(block_on(cache.delete(&key(1))).expect("it works"));
+    assert!(!block_on(cache.delete(&key(1))).expect("it works"));
+    let large = Bytes::from(vec![1; 30_000]);
+    assert_eq!(block_on(cache.put(b"large", b"", large)).expect("it works"), Put::TooLarge);
+    let stats = cache.stats();
+    assert!(stats.dram_bytes <= 20_000 && stats.flash_hits == 0 && stats.index_bytes == 0);
+    assert_eq!(stats.requests, stats.dram_hits + stats.misses);
+    let prefixed = block_on(cache.purge(b"object 2")).expect("it works");
+    assert!(prefixed >= 9, "{prefixed}");
+    block_on(cache.close()).expect("it closes");
+}
+
+#[test]
+fn a_range_of_a_large_object_reads_only_its_blocks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = config(folder.path());
+    (config.block, config.dram) = (8 << 10, 1 << 20);
+    let (cache, _) = Cache::open(config).expect("it opens");
+    let large: Bytes = (0..500_000_u32).flat_map(u32::to_le_bytes).take(600_000).collect();
+    let mut writer = cache.writer(b"large", b"meta", Some(600_000));
+    for part in large.chunks(7001) {
+        writer.write(Bytes::copy_from_slice(part)).expect("it fits");
+    }
+    assert_eq!(block_on(writer.finish()).expect("it works"), Put::Stored);
+    let object = block_on(cache.get(b"large")).expect("it is there");
+    assert_eq!((object.len(), object.meta()), (600_000, &b"meta"[..]));
+    let before = cache.stats().requests;
+    for (start, end) in [(0, 10), (8190, 8195), (599_990, 700_000), (300_000, 320_000), (5, 5)] {
+        let found = block_on(object.read(start..end)).expect("it is open").expect("it is there");
+        assert!(found == large[start as usize..(end as usize).min(600_000)]);
+    }
+    // 1, 2, 1, 4 and no blocks.
+    assert_eq!(cache.stats().requests - before, 8);
+    assert!(block_on(cache.update_meta(b"large", b"new")).expect("it works"));
+    let again = block_on(cache.get(b"large")).expect("it is there");
+    assert_eq!(again.meta(), b"new");
+    assert!(block_on(again.read(0..u64::MAX)).expect("it is open").expect("all of it") == large);
+    // A body of another length is refused, and a writer that is dropped stores nothing.
+    let mut writer = cache.writer(b"other", b"", Some(10));
+    assert!(matches!(writer.write(vec![0; 11].into()), Err(Error::Length { .. })));
+    writer.write(vec![0; 5].into()).expect("it fits");
+    assert!(matches!(block_on(writer.finish()), Err(Error::Length { expected: 10, found: 5 })));
+    assert!(block_on(cache.get(b"other")).is_none());
+    assert!(block_on(cache.delete(b"large")).expect("it works"));
+    assert!(block_on(cache.get(b"large")).is_none());
+}

@@ -1,0 +1,167 @@
+//! Loads whose results are predicted: hit ratios by the simulator, bytes written by the lifetime.
+
+mod common;
+
+use bytes::Bytes;
+use common::{Clock, SEGMENT, SIZE};
+use gordon_cache::tiered::{Admission as Rule, Layout, TierLookup, Tiered, TieredShape};
+use gordon_objectcache::{Cache, Config, Flash, Lifetime, block_on};
+use gordon_testkit::{MemoryMedia, Random};
+use gordon_units::Ns;
+use std::sync::Arc;
+
+/// A number below `count` from a distribution like that of popular objects.
+fn popular(random: &mut Random, count: usize) -> usize {
+    let part = random.below(1 << 30) as f64 / f64::from(1 << 30);
+    ((part.powi(3)) * count as f64) as usize
+}
+
+/// Requests an object, and stores it if it is not there.
+fn request(cache: &Cache, number: usize, len: usize) {
+    let key = format!("/objects/{number}");
+    if block_on(cache.get(key.as_bytes())).is_none() {
+        let body = Bytes::from(vec![number as u8; len]);
+        block_on(cache.put(key.as_bytes(), b"metadata", body)).expect("it works");
+    }
+}
+
+#[test]
+fn the_simulator_predicts_the_hit_ratios_of_the_trace() {
+    for (reinsert, large) in [(false, false), (true, false), (false, true)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let trace = folder.path().join("trace");
+        let size = 8 << 20;
+        let flash = Flash { segment: 64 << 10, reinsert, ..Flash::new("test".into(), size) };
+        let config = Config {
+            flash: Some(flash),
+            block: 4096,
+            trace: Some(trace.clone()),
+            ..Config::new(400_000)
+        };
+        let clock = Clock::default();
+        let media = Arc::new(MemoryMedia::new(size));
+        let (cache, _) = Cache::open_on(config.clone(), clock.medium(media)).expect("it opens");
+        let mut random = Random::new(1);
+        for step in 0..30_000_u32 {
+            clock.set(f64::from(step) * 0.01);
+            let number = popular(&mut random, 10_000);
+            // Large objects are 2 to 5 blocks.
+            let len = if large { 5000 + number % 13_000 } else { 200 + number * 7919 % 3000 };
+            let key = format!("/objects/{number}");
+            let found = block_on(cache.get(key.as_bytes()));
+            let complete = match found {
+                Some(object) => block_on(object.read(0..u64::MAX)).expect("it is open").is_some(),
+                None => false,
+            };
+            if !complete {
+                request_again(&cache, &key, len);
+            }
+        }
+        let stats = cache.stats();
+        block_on(cache.close()).expect("it closes");
+        let shape = TieredShape {
+            flash: stats.flash_capacity,
+            layout: Layout::Log,
+            set: 4096,
+            segment: 64 << 10,
+            log_share: 0.5,
+            threshold: 1,
+            reinsert,
+        };
+        let mut simulated = Tiered::new(config.dram, &shape, Rule::All, config.seed);
+        let (mut requests, mut dram, mut flash) = (0_u64, 0_u64, 0_u64);
+        for record in std::fs::read(&trace).expect("the trace").chunks_exact(24) {
+            let seconds = u32::from_le_bytes(record[..4].try_into().expect("4 bytes"));
+            let key = u64::from_le_bytes(record[4..12].try_into().expect("8 bytes"));
+            let size = u32::from_le_bytes(record[12..16].try_into().expect("4 bytes"));
+            let at = Ns(u64::from(seconds) * Ns::SECOND.0);
+            requests += 1;
+            match simulated.access(at, key, size.into()) {
+                TierLookup::Dram => dram += 1,
+                TierLookup::Flash => flash += 1,
+                TierLookup::Miss => {}
+            }
+        }
+        let measured = (stats.dram_hits + stats.flash_hits) as f64 / requests as f64;
+        let predicted = (dram + flash) as f64 / requests as f64;
+        assert!(flash > 0 && dram > 0 && measured < 0.99, "{measured} {predicted}");
+        assert!(
+            (measured - predicted).abs() < 0.01,
+            "reinsert {reinsert}, large {large}: {measured} measured, {predicted} predicted"
+        );
+        let written = stats.written_bytes as f64 / simulated.counts().written as f64;
+        assert!((written - 1.0).abs() < 0.05, "{written} of the bytes predicted");
+    }
+}
+
+fn request_again(cache: &Cache, key: &str, len: usize) {
+    let body = Bytes::from(vec![7; len]);
+    block_on(cache.put(key.as_bytes(), b"metadata", body)).expect("it works");
+}
+
+#[test]
+fn the_log_writes_at_most_a_tenth_more_than_it_admits() {
+    let size = 24 << 20;
+    let flash = Flash { segment: 1 << 20, ..Flash::new("test".into(), size) };
+    let config = Config { flash: Some(flash), ..Config::new(1 << 20) };
+    let media = Arc::new(MemoryMedia::new(size));
+    let (cache, _) = Cache::open_on(config, Clock::default().medium(media)).expect("it opens");
+    for number in 0..4000 {
+        request(&cache, number, 16 << 10);
+    }
+    let stats = cache.stats();
+    let each = stats.written_bytes as f64 / stats.admitted_bytes as f64;
+    assert!(each <= 1.1 && stats.refused_bytes == 0, "{each}");
+    // By the bodies alone.
+    let bodies = (stats.dram_evictions * (16 << 10)) as f64;
+    assert!(stats.written_bytes as f64 / bodies <= 1.1, "{}", stats.written_bytes as f64 / bodies);
+    assert!(stats.index_bytes <= 12 * stats.flash_objects.max(2000), "{stats:?}");
+}
+
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
+
+#[test]
+fn a_lifetime_is_kept_over_a_year_of_a_shifting_load_with_restarts() {
+    let lifetime = Lifetime { years: 5.0, endurance: 1500 };
+    let flash =
+        Flash { segment: SEGMENT, lifetime: Some(lifetime), ..Flash::new("test".into(), SIZE) };
+    let config = Config { flash: Some(flash), block: 2048, ..Config::new(12_000) };
+    let media = Arc::new(MemoryMedia::new(SIZE));
+    let clock = Clock::default();
+    let open = || Cache::open_on(config.clone(), clock.medium(media.clone())).expect("it opens").0;
+    let mut cache = open();
+    let budget = cache.stats().budget_bytes_per_day.expect("a lifetime was promised");
+    let mut random = Random::new(1);
+    let mut shown = 0.0;
+    for day in 0..365_u32 {
+        // Weekends are quiet, and the load of a season is twice that of another.
+        let weekend = if day % 7 < 2 { 0.5 } else { 1.0 };
+        let season = 1.5 + 0.5 * (f64::from(day) / 365.0 * std::f64::consts::TAU).sin();
+        let count = (700.0 * weekend * season) as u32;
+        for step in 0..count {
+            // Most requests are in the second half of the day.
+            let part = (f64::from(step) / f64::from(count)).sqrt();
+            clock.set((f64::from(day) + part) * DAY);
+            // The popular objects change from month to month.
+            let number = popular(&mut random, 4000) + day as usize / 30 * 1000;
+            request(&cache, number, 300 + number % 1700);
+        }
+        let stats = cache.stats();
+        let may = budget * f64::from(day + 1);
+        let used = stats.total_written_bytes as f64 / may;
+        assert!(used <= 1.05 || day < 7, "day {day}: {used} of the budget");
+        assert!(used >= 0.95 || day < 30, "day {day}: {used} of the budget");
+        shown = stats.expected_life_years.expect("it has written");
+        if day % 50 == 49 {
+            if day % 100 == 49 {
+                block_on(cache.close()).expect("it closes");
+            }
+            drop(cache);
+            cache = open();
+            let lost = stats.total_written_bytes.abs_diff(cache.stats().total_written_bytes);
+            assert!(lost <= 4 * u64::from(SEGMENT), "{lost} bytes written were forgotten");
+        }
+    }
+    assert!((shown / 5.0 - 1.0).abs() < 0.05, "{shown} years");
+}
