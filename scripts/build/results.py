@@ -37,6 +37,10 @@ FILES = {
         "caches under a trace",
         ("cache-report", "curve-report", "flash-cache-report", "tiered-report"),
     ),
+    "objects": (
+        "caches of objects",
+        ("object-cache-stats", "object-cache-recovery", "object-cache-checked"),
+    ),
     "storage": ("bandwidth", ("measured-storage", "simulated-storage", "target-description")),
     "block": (
         "images and served devices",

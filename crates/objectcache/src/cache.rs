@@ -261,7 +261,6 @@ impl Cache {
         hash: u64,
         mut change: Change<'_>,
     ) -> Result<Replaced, Error> {
-        let shared = self.shared();
         // A candidate on the medium that was read: its offset, the sequence number of its segment,
         // and the object if it is the one.
         let mut read: Option<(u64, u64, Option<Stored>)> = None;
@@ -282,11 +281,8 @@ impl Cache {
             };
             let found = self.read_pinned(offset, bytes, segment).await.ok_or(Error::Closed)?;
             if found.is_none() {
-                let mut state = self.state();
-                let waiting = self.forget_damaged(&mut state, hash, offset, segment);
-                drop(state);
-                shared.notify();
-                shared.run_inline();
+                let waiting = self.forget_damaged(&mut self.state(), hash, offset, segment);
+                self.finish();
                 durable(waiting).await?;
                 continue;
             }

@@ -10,7 +10,7 @@ use thiserror::Error as ThisError;
 #[non_exhaustive]
 pub enum Error {
     /// A value of the configuration is invalid.
-    #[error("{key}: {why}; try {hint}")]
+    #[error("{key}: {why}\n  try: {hint}")]
     Config {
         /// Name of the field.
         key: &'static str,
@@ -31,7 +31,7 @@ pub enum Error {
     #[error("{0}: in use by another process; stop it first")]
     InUse(PathBuf),
     /// The file system has no space for the file.
-    #[error("{path}: no space for {}; free some, or use less flash", Bytes(*size))]
+    #[error("{path}: no space for {}\n  try: less flash, or another file system", Bytes(*size))]
     NoSpace {
         /// The file.
         path: PathBuf,
@@ -39,10 +39,12 @@ pub enum Error {
         size: u64,
     },
     /// The path is neither a file, a folder nor a block device.
-    #[error("{0}: neither a file, a folder nor a block device; give the path of one of them")]
+    #[error("{0}: neither a file, a folder nor a block device\n  try: the path of one of them")]
     NotStorage(PathBuf),
     /// The block device is smaller than the flash of the cache.
-    #[error("{path}: {}, smaller than the flash of {}; use less flash", Bytes(*len), Bytes(*size))]
+    #[error(
+        "{path}: {}, smaller than the flash of {}\n  try: less flash", Bytes(*len), Bytes(*size)
+    )]
     DeviceTooSmall {
         /// The device.
         path: PathBuf,
@@ -52,12 +54,12 @@ pub enum Error {
         size: u64,
     },
     /// The file was written by another program.
-    #[error("{0}: not a cache of objects; give another path, or remove the file first")]
+    #[error("{0}: not a cache of objects\n  try: another path, or remove the file first")]
     Foreign(PathBuf),
     /// The cache has a version that this program does not support.
     #[error(
-        "{path}: a cache of version {version}, this program knows version {known}; remove the file \
-         to start with an empty cache"
+        "{path}: a cache of version {version}, this program knows version {known}\n  try: remove the \
+         file to start with an empty cache"
     )]
     Version {
         /// The file.
@@ -69,7 +71,7 @@ pub enum Error {
     },
     /// The cache was created with another size.
     #[error(
-        "{path}: created with {what} {}, not {}; use that, or remove the file to start with an \
+        "{path}: created with {what} {}, not {}\n  try: that size, or remove the file to start with an \
          empty cache", Bytes(*found), Bytes(*given)
     )]
     OtherShape {
@@ -83,7 +85,7 @@ pub enum Error {
         given: u64,
     },
     /// Both copies of the superblock are damaged, or the file is cut off.
-    #[error("{path}: {why}; remove the file to start with an empty cache")]
+    #[error("{path}: {why}\n  try: remove the file to start with an empty cache")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -99,7 +101,7 @@ pub enum Error {
         found: u64,
     },
     /// The prefix of a purge is too long.
-    #[error("a prefix of {0} bytes is longer than any key; shorten it")]
+    #[error("a prefix of {0} bytes is longer than any key\n  try: at most 4000 bytes")]
     LongPrefix(usize),
     /// The removal of an object could not be written to the flash. A restart may bring it back.
     #[error("the flash does not take records of removals: {0}")]

@@ -46,7 +46,7 @@ pub(crate) fn superblock(
     path: &Path,
 ) -> std::result::Result<Option<Superblock>, Error> {
     if media.len() < 2 * PAGE as u64 {
-        return if media.len() == 0 { Ok(None) } else { Err(Error::Foreign(path.to_path_buf())) };
+        return if media.is_empty() { Ok(None) } else { Err(Error::Foreign(path.to_path_buf())) };
     }
     let mut pages = medium::read(media, 0, 2 * PAGE).map_err(at_path(path))?;
     let (first, second) = pages.slice().split_at(PAGE);

@@ -1,5 +1,6 @@
 //! Results and counters.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What became of an object.
@@ -14,7 +15,8 @@ pub enum Put {
 }
 
 /// What was found when a cache was opened.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ObjectCacheRecovery")]
 pub struct Recovery {
     /// Whether the cache was created.
     pub created: bool,
@@ -37,7 +39,8 @@ pub struct Recovery {
 }
 
 /// Result of a verification of the flash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ObjectCacheChecked")]
 pub struct Checked {
     /// Objects verified.
     pub objects: u64,
@@ -48,7 +51,8 @@ pub struct Checked {
 }
 
 /// Counters since the cache was opened, unless stated otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ObjectCacheStats")]
 pub struct Stats {
     /// Requests: calls of `get`, and blocks of large objects.
     pub requests: u64,

@@ -43,6 +43,14 @@ impl Writer {
     /// Returns an error if the body gets longer than announced, or the cache was closed.
     #[allow(clippy::needless_pass_by_value)]
     pub fn write(&mut self, part: Bytes) -> Result<(), Error> {
+        self.write_slice(&part)
+    }
+
+    /// As [`write`](Self::write).
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_slice(&mut self, mut part: &[u8]) -> Result<(), Error> {
         let found = self.written + part.len() as u64;
         if let Some(expected) = self.length
             && found > expected
@@ -52,7 +60,6 @@ impl Writer {
         self.cache.is_usable()?;
         self.written = found;
         let block = self.cache.block();
-        let mut part = &part[..];
         while !part.is_empty() && !self.too_large {
             // A body of exactly one block is not a large one.
             if self.rest.len() == block {

@@ -15,7 +15,7 @@ fn config(path: &Path) -> Config {
 }
 
 fn body(number: u64, version: u64) -> Bytes {
-    let len = if number % 11 == 0 { 40_000 } else { 500 + number as usize * 37 % 3000 };
+    let len = if number.is_multiple_of(11) { 40_000 } else { 500 + number as usize * 37 % 3000 };
     let words = [number, version, number ^ version.rotate_left(20)];
     words.iter().cycle().flat_map(|word| word.to_le_bytes()).take(len).collect()
 }
@@ -216,6 +216,27 @@ fn files_that_cannot_be_used_are_refused() {
         .set_len(1 << 20)
         .unwrap();
     assert!(matches!(refused(config(&cut_off)), Error::Damaged { .. }));
+}
+
+/// Futures can move between the threads of a runtime.
+#[test]
+fn futures_are_send() {
+    fn send<T: Send>(_: T) {}
+    let (cache, _) = Cache::open(Config::new(1000)).expect("it opens");
+    send(cache.get(b"key"));
+    send(cache.put(b"key", b"", Bytes::new()));
+    send(cache.writer(b"key", b"", None).finish());
+    send(cache.update_meta(b"key", b""));
+    send(cache.delete(b"key"));
+    send(cache.purge(b""));
+    send(cache.check());
+    send(cache.close());
+    block_on(cache.put(b"key", b"", Bytes::new())).expect("it works");
+    let object = block_on(cache.get(b"key")).expect("it is there");
+    send(object.read(0..1));
+    fn shared<T: Send + Sync>(_: T) {}
+    shared(object);
+    shared(cache);
 }
 
 #[test]

@@ -20,6 +20,9 @@ use gordon_cluster::survey::report::SurveyReport;
 use gordon_config::{Kind, ReportKind};
 use gordon_hdd::DiskConfig;
 use gordon_hdd::classic::ClassicConfig;
+use gordon_objectcache::{
+    Checked as ObjectCacheChecked, Recovery as ObjectCacheRecovery, Stats as ObjectCacheStats,
+};
 use gordon_plan::{JobQueue, PlanReport};
 use gordon_probe::{CharacteriseReport, TargetDescription};
 use gordon_replay::characterise;
@@ -54,7 +57,7 @@ pub(crate) const KINDS: [Kind; 13] = [
 ];
 
 /// A type of the Python package has the name of its kind; `scripts/build/results.py` writes them.
-pub(crate) const REPORTS: [ReportKind; 40] = [
+pub(crate) const REPORTS: [ReportKind; 43] = [
     ReportKind::of::<SurveyReport<DesignReport, PaperExtras>>("paper-survey"),
     ReportKind::of::<SurveyReport<MachineReport, JobExtras>>("job-survey"),
     ReportKind::of::<SurveyReport<TasksReport, TasksExtras>>("tasks-survey"),
@@ -69,6 +72,9 @@ pub(crate) const REPORTS: [ReportKind; 40] = [
     ReportKind::of::<CurveReport>("curve-report"),
     ReportKind::of::<FlashCacheReport>("flash-cache-report"),
     ReportKind::of::<TieredReport>("tiered-report"),
+    ReportKind::of::<ObjectCacheStats>("object-cache-stats"),
+    ReportKind::of::<ObjectCacheRecovery>("object-cache-recovery"),
+    ReportKind::of::<ObjectCacheChecked>("object-cache-checked"),
     ReportKind::of::<SortReport>("sort-report"),
     ReportKind::of::<Generated>("generated"),
     ReportKind::of::<Validated>("validated"),

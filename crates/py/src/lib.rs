@@ -10,6 +10,7 @@ mod flash;
 mod io;
 mod kinds;
 mod nodes;
+mod object_cache;
 mod plan;
 mod power;
 mod probe;
@@ -169,6 +170,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(replicas::replicas, module)?)?;
+    module.add_class::<object_cache::ObjectCache>()?;
     module.add_class::<power::MachinePower>()?;
     module.add_function(wrap_pyfunction!(power::machine_power, module)?)?;
     module.add_function(wrap_pyfunction!(power::storage_power, module)?)?;

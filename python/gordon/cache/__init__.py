@@ -10,6 +10,11 @@
     two["levels"]["flash"]["share"], two["wear"]["lifetimes"]
     gordon.cache.tables(two)["lifetimes"]; gordon.cache.to_parquet(two, "folder")
 
+`ObjectCache` is a cache with bytes in DRAM and flash:
+
+    with gordon.cache.ObjectCache(dram="64MiB", flash="folder", flash_size="1GiB") as cache:
+        cache.put(b"key", b"body"); cache.get(b"key"); cache.stats()["flash_hits"]
+
 The core replays the trace (`crates/cache`, `crates/replay`). Errors are `gordon.GordonError`, whose
 args are (what is wrong, what to try).
 """
@@ -21,6 +26,7 @@ from typing import Any
 from gordon import _core
 from gordon.cache import flashcache, serving
 from gordon.cache.columns import tables, to_parquet
+from gordon.cache.objects import CachedObject, ObjectCache
 from gordon.cache.results import (
     ByLatency,
     OneLevelSweep,
@@ -38,7 +44,18 @@ from gordon.options.loads import TraceLoad
 from gordon.reports.cache import CacheReport, CurveReport
 from gordon.sizes import doubling
 
-__all__ = ["html", "latency", "mrc", "policies", "replay", "sweep", "tables", "to_parquet"]
+__all__ = [
+    "CachedObject",
+    "ObjectCache",
+    "html",
+    "latency",
+    "mrc",
+    "policies",
+    "replay",
+    "sweep",
+    "tables",
+    "to_parquet",
+]
 
 
 def replay(

@@ -12,27 +12,13 @@ import json
 from typing import Any
 
 from gordon import _core
-from gordon.errors import GordonError
+from gordon.cache.admission import admission
 from gordon.options import Path, Progress, dealt
 from gordon.options.caches import LAYOUTS, TieredOptions
 from gordon.options.loads import TraceLoad
 from gordon.reports.cache import TieredReport
 
 __all__ = ["LAYOUTS", "replay"]
-
-
-def _admission(text: str) -> Any:
-    """Converts an admission policy, such as `random:0.5`, to the core's format."""
-    if text == "all":
-        return text
-    name, _, value = text.partition(":")
-    kinds: dict[str, Any] = {"random": float, "hits": int, "ghost": str, "years": float}
-    try:
-        return {name: kinds[name](value)}
-    except (KeyError, ValueError):
-        raise GordonError(
-            f"admission: there is no `{text}`", "all, random:0.5, hits:2, ghost:64MiB or years:5"
-        ) from None
 
 
 def replay(
@@ -57,7 +43,7 @@ def replay(
         "dram": dram,
         "flash": flash,
         "layout": layout,
-        "admission": _admission(settings.admission),
+        "admission": admission(settings.admission),
         "objects": objects,
         "set": settings.set_size,
         "segment": settings.segment,

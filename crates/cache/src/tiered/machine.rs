@@ -223,7 +223,7 @@ impl DramTier {
 
     /// Adds an object that is not there, with the size of its entry in a directory.
     pub fn insert(&mut self, key: u64, size: u64, directory: u32) -> u32 {
-        let place = self.store.insert(key, size, directory / 8 << REQUESTS | 1);
+        let place = self.store.insert(key, size, (directory / 8) << REQUESTS | 1);
         self.list.push(&mut self.store, place);
         place
     }

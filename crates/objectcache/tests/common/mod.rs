@@ -6,6 +6,7 @@ use gordon_objectcache::{Cache, Config, Flash, Medium, Object, Put, Recovery, Ti
 use gordon_store::Media;
 use gordon_testkit::{MemoryMedia, Random};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -64,8 +65,8 @@ pub fn meta(number: usize, version: u64) -> Vec<u8> {
 /// The version in the metadata of an object.
 pub fn version_of(object: &Object, number: usize) -> u64 {
     let text = std::str::from_utf8(object.meta()).expect("metadata of a test");
-    let (version, of) =
-        text.strip_prefix("version ").and_then(|rest| rest.split_once(" of ")).unwrap();
+    let words = text.strip_prefix("version ").and_then(|rest| rest.split_once(" of "));
+    let (version, of) = words.expect("metadata of a test");
     assert_eq!(of, number.to_string(), "the metadata of another object");
     version.parse().expect("a version")
 }
@@ -266,7 +267,7 @@ pub fn seeds(runs: u64, mut test: impl FnMut(u64)) {
     for seed in 1..=number("CACHE_RUNS").unwrap_or(runs) {
         let seeded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(seed)));
         if let Err(cause) = seeded {
-            eprintln!("CACHE_SEED={seed} repeats this");
+            let _ = writeln!(std::io::stderr(), "CACHE_SEED={seed} repeats this");
             std::panic::resume_unwind(cause);
         }
     }
