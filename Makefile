@@ -8,7 +8,7 @@
 # make torture  power cuts, kills, crashes and damage, and all cases of the slow tests, about 15 minutes
 #             on 2 cores; GORDON_POWER_HISTORIES, GORDON_POWER_REQUESTS, STORE_SEEDS and PROPTEST_CASES
 #             say how many
-# make fuzz   what clients say, mangled images and keys of sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
+# make fuzz   what clients say, mangled images and caches, keys of sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make golden  runs commands of every engine and compares each value of their results with the recorded one
 # make guide  runs the commands of README.md and docs/GUIDE.md and compares their output with the pages
@@ -127,6 +127,7 @@ torture: build
 	cargo test --profile torture --locked -p gordon-ftl --test properties
 	cargo test --profile torture --locked -p gordon-ftl --test power
 	cargo test --profile torture --locked -p gordon-store --test histories --test damage
+	CACHE_RUNS=20 CACHE_KILLS=200 cargo test --profile torture --locked -p gordon-objectcache
 	GORDON_ALL_CASES=1 $(VENV)/python -m pytest tests/python -m sampled
 
 # No sanitizer: they look for what only unsafe code does, and are slow.
@@ -136,6 +137,7 @@ fuzz:
 	$(FUZZ) nbd -- -dict=fuzz/nbd.dict -max_total_time=$(FUZZ_SECONDS)
 	$(FUZZ) image -- -max_len=385 -max_total_time=$(FUZZ_SECONDS)
 	$(FUZZ) keys -- -max_len=400 -max_total_time=$(FUZZ_SECONDS)
+	$(FUZZ) segment -- -max_len=4096 -max_total_time=$(FUZZ_SECONDS)
 
 # For RISC-V, where no library of ours has assembly, which Miri does not run. Lints are `make lint`'s.
 MIRI := RUSTFLAGS=--cap-lints=warn MIRIFLAGS=-Zmiri-disable-isolation \

@@ -476,7 +476,7 @@ impl Cache {
             let buffered: Vec<(u64, u64)> = state
                 .buffers
                 .values()
-                .flatten()
+                .flat_map(|buffer| &buffer.objects)
                 .filter(|(_, pending)| is_hit(&pending.object))
                 .map(|(offset, pending)| (pending.entry.key, *offset))
                 .collect();
@@ -571,7 +571,7 @@ impl Cache {
         }
         let (dram_objects, dram_bytes) = state.machine.in_dram();
         let (flash_objects, flash_bytes) = state.machine.in_flash();
-        let buffered = state.buffers.values().flat_map(|buffer| buffer.values());
+        let buffered = state.buffers.values().flat_map(|buffer| buffer.objects.values());
         let buffer_bytes = buffered.map(|pending| total(&pending.object)).sum::<u64>()
             + state.prepared.as_ref().map_or(0, |(_, image)| image.len() as u64);
         let segments = if shared.has_flash() { state.segments.len() as u64 } else { 0 };

@@ -54,3 +54,102 @@ pub fn parse(data: &[u8]) {
     }
     let _ = Stored::hash(data);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::journal::Record;
+    use crate::format::object::{Identity, Kind};
+    use crate::format::segment::Entry;
+    use gordon_testkit::Random;
+
+    /// One of each part, as bytes of a page.
+    fn parts() -> Vec<Vec<u8>> {
+        let superblock = Superblock { id: 7, size: 1 << 30, segment: 1 << 20, seed: 1, created: 9 };
+        let key = b"http://example.org/".to_vec();
+        let records = vec![
+            Record::Removed { hash: 5, sequence: 8 },
+            Record::Purged { prefix: key.clone().into(), sequence: 9 },
+            Record::Lost { offset: 64, segment: 3, sequence: 10 },
+            Record::Closed { sequence: 11 },
+        ];
+        let page = Page {
+            generation: 3,
+            number: 2,
+            batch: 1,
+            first_pages: 1,
+            floor: 4,
+            written: 5,
+            records,
+        };
+        let entry = |offset| Entry {
+            hash: 3,
+            sequence: 4,
+            offset,
+            bytes: 128,
+            kind: Kind::Whole,
+            key: key.clone().into(),
+        };
+        let entries = vec![entry(0), entry(128), entry(512)];
+        let directory = Directory { number: 0, sequence: 6, written: 7, entries };
+        let mut segment = vec![0; PAGE];
+        directory.write(7, &mut segment);
+        let object = Stored {
+            kind: Kind::Head,
+            key: key.into(),
+            meta: Bytes::from_static(b"meta"),
+            body: Bytes::from_static(b"the body"),
+        };
+        let mut image = vec![0; object.size()];
+        object.write(Identity { segment: 1, hash: 2, sequence: 3 }, &mut image);
+        vec![superblock.bytes(), page.bytes(7), segment, image]
+    }
+
+    #[test]
+    fn mangled_parts_are_parsed_or_refused() {
+        let mut random = Random::new(1);
+        for part in parts() {
+            parse(&part);
+            for _ in 0..3000 {
+                let mut mangled = part.clone();
+                for _ in 0..1 + random.below(4) {
+                    // Most bytes are zero; the fields are at the start and at the end.
+                    let near = random.below(200.min(mangled.len()));
+                    let at = if random.below(2) == 0 { near } else { mangled.len() - 1 - near };
+                    mangled[at] = match random.below(3) {
+                        0 => 0xff,
+                        1 => random.next_u64() as u8,
+                        _ => mangled[at] ^ 1 << random.below(8),
+                    };
+                }
+                parse(&mangled);
+            }
+        }
+        parse(&[]);
+    }
+
+    #[test]
+    fn a_mangled_part_is_refused_by_its_checksum() {
+        let [superblock, page, segment, image] = &parts()[..] else { panic!("four parts") };
+        for at in 0..PAGE {
+            for (number, part) in [superblock, page, segment, image].into_iter().enumerate() {
+                let mut mangled = part.clone();
+                let Some(byte) = mangled.get_mut(at) else { continue };
+                *byte ^= 0x40;
+                let is_valid = match number {
+                    0 => at < 80 && Superblock::parse(&mangled).is_ok(),
+                    1 => Page::parse(&mangled, 7).is_some(),
+                    // The start of the segment has objects.
+                    2 => {
+                        at >= PAGE - 250 && Directory::parse(&mangled, PAGE, 7, 0).is_some() && {
+                            let start = PAGE - Directory::parse(segment, PAGE, 7, 0).unwrap().len();
+                            at >= start
+                        }
+                    }
+                    _ => at < 64 + 31 && Stored::read(&Bytes::from(mangled)).is_some(),
+                };
+                assert!(!is_valid, "byte {at} of part {number}");
+            }
+        }
+    }
+}

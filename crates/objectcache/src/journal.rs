@@ -36,6 +36,8 @@ pub(crate) struct Journal {
     floor_pending: bool,
     /// Whether a write failed: the half in use may end with a damaged page.
     restart: bool,
+    /// Whether the records do not fit until a segment that is being written is complete.
+    pub blocked: bool,
     pending: Vec<Record>,
     /// Records that are being written.
     in_flight: Vec<Record>,
@@ -85,7 +87,7 @@ impl Journal {
     }
 
     pub fn has_work(&self) -> bool {
-        !self.waiting.is_empty()
+        !self.waiting.is_empty() && !self.blocked
     }
 
     /// Distributes records to pages.
@@ -201,6 +203,11 @@ fn next_write(state: &mut State) -> Option<Write> {
     }
     // A quarter is kept for new records.
     compact(state, pages as usize * 3 / 4);
+    if page_count(&state.journal.records) > pages as usize {
+        let journal = &mut state.journal;
+        (journal.waiting, journal.blocked, journal.restart) = (waiting, true, true);
+        return None;
+    }
     let journal = &mut state.journal;
     journal.generation += 1;
     journal.restart = false;

@@ -4,10 +4,10 @@ use crate::blocking::block_on;
 use crate::error::{Error, at_path};
 use crate::format::journal::{Page, Record};
 use crate::format::object::{Kind, Stored};
-use crate::format::segment::{Directory, Footer};
+use crate::format::segment::{Directory, Footer, first_read};
 use crate::format::superblock::{NoSuperblock, Superblock};
 use crate::format::{PAGE, VERSION};
-use crate::medium;
+use crate::medium::{self, Buffer};
 use crate::state::{SegmentInfo, Shared};
 use crate::stats::Recovery;
 use crate::worker::{erase, offset, places, read_directory};
@@ -20,6 +20,8 @@ use std::time::Instant;
 
 /// Reads of the scan in flight.
 const WINDOW: u32 = 64;
+/// Bytes of the journal that are read at a time.
+const CHUNK: usize = 64 * 2 * PAGE;
 
 /// Writes the superblock and an empty journal.
 pub(crate) fn create(media: &dyn Media, superblock: &Superblock) -> Result<()> {
@@ -72,6 +74,20 @@ pub(crate) fn superblock(
     }
 }
 
+/// Reads bytes of the journal. A page that cannot be read is as good as a damaged one.
+fn read_all(media: &dyn Media, at: u64, len: usize) -> Buffer {
+    if let Ok(read) = medium::read(media, at, len) {
+        return read;
+    }
+    let mut all = Buffer::new(len);
+    for (number, page) in (0..).zip(all.slice().chunks_mut(PAGE)) {
+        if let Ok(mut read) = medium::read(media, at + number * PAGE as u64, PAGE) {
+            page.copy_from_slice(read.slice());
+        }
+    }
+    all
+}
+
 /// A half of the journal.
 #[derive(Default)]
 struct Half {
@@ -84,17 +100,17 @@ struct Half {
 
 /// Reads a half of the journal. `None` if it has no generation that was completely started.
 fn half(media: &dyn Media, superblock: &Superblock, half: usize) -> Option<Half> {
-    let count = superblock.journal() / (2 * PAGE as u64);
-    let page = |number: u64| {
-        let at = superblock.journal_at(half) + number * 2 * PAGE as u64;
-        // A copy that cannot be read is as good as a damaged one.
-        let copy = |second: u64| {
-            let mut read = medium::read(media, at + second * PAGE as u64, PAGE).ok()?;
-            Page::parse(read.slice(), superblock.id)
-        };
-        copy(0).or_else(|| copy(1)).filter(|page| u64::from(page.number) == number)
-    };
-    let all: Vec<Option<Page>> = (0..count).map(page).collect();
+    let len = usize::try_from(superblock.journal()).unwrap_or(usize::MAX);
+    let mut all: Vec<Option<Page>> = Vec::new();
+    for start in (0..len).step_by(CHUNK) {
+        let at = superblock.journal_at(half) + start as u64;
+        let mut chunk = read_all(media, at, CHUNK.min(len - start));
+        for pair in chunk.slice().chunks(2 * PAGE) {
+            let mut copies = pair.chunks(PAGE).map(|copy| Page::parse(copy, superblock.id));
+            let page = copies.find_map(|page| page);
+            all.push(page.filter(|page| page.number as usize == all.len()));
+        }
+    }
     let generation = all.iter().flatten().map(|page| page.generation).max()?;
     let mut rest = all.into_iter().map(|page| page.filter(|page| page.generation == generation));
     let pages: Vec<Page> = rest.by_ref().map_while(|page| page).collect();
@@ -163,17 +179,28 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
         state.sequence = state.sequence.max(state.journal.floor);
     }
     let order = newest_last(shared, &mut recovery)?;
-    for number in &order {
-        // The footer was valid; the directory may not be.
-        match read_directory(shared, *number)? {
-            Some(directory) => {
-                written = written.max(directory.written);
-                add(shared, &directory, &removals, &mut recovery)?;
-                recovery.segments += 1;
-            }
-            None => {
-                recovery.damaged_segments += 1;
-                erase(shared, *number)?;
+    let tail = first_read(shared.segment);
+    for window in order.chunks(WINDOW as usize) {
+        let start = |number: u32| offset(shared, number) + (shared.segment - tail) as u64;
+        let reads: Vec<_> =
+            window.iter().map(|it| (*it, shared.reads.read(start(*it), tail))).collect();
+        for (number, read) in reads {
+            let end = block_on(read).unwrap_or_default();
+            let directory = match Directory::parse(&end, shared.segment, shared.id, number) {
+                Some(directory) => Some(directory),
+                // Longer, or unreadable, or damaged.
+                None => read_directory(shared, number).ok().flatten(),
+            };
+            match directory {
+                Some(directory) => {
+                    written = written.max(directory.written);
+                    add(shared, &directory, &removals, &mut recovery)?;
+                    recovery.segments += 1;
+                }
+                None => {
+                    recovery.damaged_segments += 1;
+                    erase(shared, number)?;
+                }
             }
         }
     }

@@ -76,8 +76,16 @@ pub(crate) struct Counters {
 /// An object in a segment that is in memory.
 pub(crate) struct Pending {
     pub entry: DirectoryEntry,
-    pub sequence: u64,
     pub object: Stored,
+}
+
+/// A segment that is in memory.
+#[derive(Default)]
+pub(crate) struct Buffered {
+    /// Its objects by offset. Those that are removed before the segment is written are not written.
+    pub objects: BTreeMap<u64, Pending>,
+    /// Once it is being written: the lowest sequence number of its objects.
+    pub first: Option<u64>,
 }
 
 /// The medium's part of a segment.
@@ -110,8 +118,8 @@ pub(crate) struct State {
     pub machine: TieredMachine,
     /// Objects in DRAM by their numbers.
     pub dram: Vec<Option<Stored>>,
-    /// Segments in memory, their objects by offset.
-    pub buffers: BTreeMap<u32, BTreeMap<u64, Pending>>,
+    /// Segments in memory.
+    pub buffers: BTreeMap<u32, Buffered>,
     pub segments: Vec<SegmentInfo>,
     /// The segment that will be evicted next, and its bytes.
     pub prepared: Option<(u32, Bytes)>,
@@ -184,7 +192,7 @@ impl State {
     /// The object at an offset in a segment in memory, if it has this key.
     pub fn in_buffer(&self, offset: u64, kind: Kind, key: &[u8]) -> Option<&Pending> {
         let segment = self.machine.segment_of(offset);
-        let pending = self.buffers.get(&segment)?.get(&offset)?;
+        let pending = self.buffers.get(&segment)?.objects.get(&offset)?;
         let object = &pending.object;
         (is_same_kind(object.kind, kind) && object.key == key).then_some(pending)
     }
@@ -202,7 +210,7 @@ impl State {
             Removal::Buffered => {
                 let segment = self.machine.segment_of(offset);
                 if let Some(buffer) = self.buffers.get_mut(&segment) {
-                    buffer.remove(&offset);
+                    buffer.objects.remove(&offset);
                 }
                 Some(false)
             }
@@ -235,21 +243,24 @@ impl State {
     /// The lowest sequence number of an object that is on the medium or on its way there.
     pub fn oldest_sequence(&self) -> u64 {
         let medium = self.segments.iter().map(|info| info.first);
-        let buffers =
-            self.buffers.values().flat_map(BTreeMap::values).map(|pending| pending.sequence);
-        medium.chain(buffers).min().unwrap_or(u64::MAX)
+        let writing = self.buffers.values().filter_map(|buffer| buffer.first);
+        medium.chain(writing).min().unwrap_or(u64::MAX)
     }
 
-    /// Evicts the segment on the medium with the oldest objects. Returns whether there was one.
+    /// Evicts the segment on the medium with the oldest objects; the caller raises the floor of the
+    /// journal above them. Returns whether there was one.
     pub fn evict_oldest(&mut self) -> bool {
-        let candidates = (0..)
-            .zip(&self.segments)
-            .filter(|(number, info)| info.first != u64::MAX && !self.buffers.contains_key(number));
+        let candidates = (0..).zip(&self.segments).filter(|(_, info)| info.first != u64::MAX);
         let Some((oldest, _)) = candidates.min_by_key(|(_, info)| info.first) else {
             return false;
         };
-        self.machine.evict_segment(oldest);
-        self.segments[oldest as usize] = SegmentInfo { sequence: 0, first: u64::MAX };
+        let info = &mut self.segments[oldest as usize];
+        info.first = u64::MAX;
+        // Otherwise its old objects are evicted already.
+        if !self.buffers.contains_key(&oldest) {
+            info.sequence = 0;
+            self.machine.evict_segment(oldest);
+        }
         true
     }
 
@@ -272,7 +283,7 @@ impl State {
                     let prepared = self.prepared.take();
                     self.source = prepared.filter(|(at, _)| *at == segment).map(|(_, it)| it);
                     self.source_sequence = self.segments[segment as usize].sequence;
-                    self.buffers.insert(segment, BTreeMap::new());
+                    self.buffers.insert(segment, Buffered::default());
                 }
                 Action::Reinsert { from, to } => self.reinsert(from, to),
                 Action::Write { segment } => self.jobs.push_back(Job::Write(segment)),
@@ -282,10 +293,9 @@ impl State {
     }
 
     fn append(&mut self, entry: DirectoryEntry, object: Stored) {
-        let sequence = self.next_sequence();
         let segment = self.machine.segment_of(entry.offset);
         let buffer = self.buffers.entry(segment).or_default();
-        buffer.insert(entry.offset, Pending { entry, sequence, object });
+        buffer.objects.insert(entry.offset, Pending { entry, object });
     }
 
     /// Copies an object from the segment that is evicted, unless it is damaged or was purged.
@@ -310,6 +320,10 @@ impl State {
                 self.machine.remove(from.key, to);
             }
         }
+    }
+
+    fn has_work(&self) -> bool {
+        !self.jobs.is_empty() || self.journal.has_work()
     }
 
     /// Reports progress to those who wait for it.
@@ -347,9 +361,9 @@ impl Shared {
         state.counters.day = (day, state.machine.counts().written);
     }
 
-    /// Wakes the threads that write.
+    /// Wakes the threads that write if there is work for them.
     pub fn notify(&self) {
-        if !self.inline {
+        if !self.inline && self.state().has_work() {
             self.work.notify_all();
         }
     }
@@ -388,11 +402,8 @@ impl Drop for Pin<'_> {
         let mut state = self.shared.state();
         state.machine.release(self.offset);
         state.pump();
-        let has_work = !state.jobs.is_empty();
         drop(state);
-        if has_work {
-            self.shared.notify();
-        }
+        self.shared.notify();
     }
 }
 

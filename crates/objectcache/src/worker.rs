@@ -12,7 +12,7 @@ use crate::format::object::Identity;
 use crate::format::segment::{Directory, Entry, Footer, entry_size, first_read};
 use crate::journal;
 use crate::medium::{self, Buffer};
-use crate::state::{Job, SegmentInfo, Shared, State};
+use crate::state::{Job, Pending, SegmentInfo, Shared, State};
 use bytes::Bytes;
 use gordon_cache::tiered::DirectoryEntry;
 use std::io::Result;
@@ -63,23 +63,33 @@ pub(crate) fn offset(shared: &Shared, segment: u32) -> u64 {
 
 fn write(shared: &Shared, number: u32) {
     let stride = shared.segment as u64;
-    let (directory, objects, entries) = {
+    let (directory, objects, entries): (_, _, Vec<DirectoryEntry>) = {
         let mut state = shared.state();
-        let sequence = state.next_sequence();
         let written = state.machine.counts().written;
-        let pending: Vec<_> =
-            state.buffers.get(&number).into_iter().flat_map(|buffer| buffer.values()).collect();
-        let entry = |offset: u64, bytes, hash, sequence, object: &crate::format::object::Stored| {
-            let offset = u32::try_from(offset % stride).unwrap_or(u32::MAX);
-            let (kind, key) = (object.kind, object.key[..].into());
-            Entry { hash, sequence, offset, bytes, kind, key }
-        };
-        let entries = pending
-            .iter()
-            .map(|it| entry(it.entry.offset, it.entry.bytes, it.entry.key, it.sequence, &it.object))
-            .collect();
-        let objects: Vec<_> = pending.iter().map(|it| it.object.clone()).collect();
-        let places: Vec<DirectoryEntry> = pending.iter().map(|it| it.entry).collect();
+        // Sequence numbers are given out now: what was removed before is not written, and a removal
+        // from now on has a higher one.
+        let mut next = state.sequence;
+        let mut entries = Vec::new();
+        let mut objects = Vec::new();
+        let mut places = Vec::new();
+        if let Some(buffer) = state.buffers.get_mut(&number) {
+            buffer.first = Some(next + 1);
+            for (offset, Pending { entry, object }) in &buffer.objects {
+                next += 1;
+                entries.push(Entry {
+                    hash: entry.key,
+                    sequence: next,
+                    offset: u32::try_from(offset % stride).unwrap_or(u32::MAX),
+                    bytes: entry.bytes,
+                    kind: object.kind,
+                    key: object.key[..].into(),
+                });
+                objects.push(object.clone());
+                places.push(*entry);
+            }
+        }
+        let sequence = next + 1;
+        state.sequence = sequence;
         (Directory { number, sequence, written, entries }, objects, places)
     };
     let mut image = Buffer::new(shared.segment);
@@ -111,6 +121,7 @@ fn write(shared: &Shared, number: u32) {
 }
 
 fn finish(shared: &Shared, mut state: std::sync::MutexGuard<'_, State>) {
+    state.journal.blocked = false;
     state.pump();
     state.report_progress();
     drop(state);

@@ -22,7 +22,7 @@ fn used(seed: u64, reinsert: bool) -> (Arc<MemoryMedia>, Model) {
     for _ in 0..300 {
         assert!(apply(&cache, &mut model, step(&mut random)));
     }
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         block_on(cache.close()).expect("it closes");
     }
     (media, model)
