@@ -205,16 +205,16 @@ impl State {
     /// Removes an object from flash. Returns `None` if it is not there, and otherwise whether the
     /// removal must be recorded.
     pub fn remove_from_flash(&mut self, hash: u64, offset: u64) -> Option<bool> {
-        match self.machine.remove(hash, offset)? {
-            Removal::OnMedium => Some(true),
-            Removal::Buffered => {
-                let segment = self.machine.segment_of(offset);
-                if let Some(buffer) = self.buffers.get_mut(&segment) {
-                    buffer.objects.remove(&offset);
-                }
-                Some(false)
-            }
+        let removal = self.machine.remove(hash, offset)?;
+        let segment = self.machine.segment_of(offset);
+        if let Some(buffer) = self.buffers.get_mut(&segment)
+            && buffer.first.is_none()
+        {
+            // Its write has not started, even if it has been requested: the object is left out.
+            buffer.objects.remove(&offset);
+            return Some(false);
         }
+        Some(removal == Removal::OnMedium)
     }
 
     /// Records that all objects of a key so far are gone.

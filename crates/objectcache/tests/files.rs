@@ -180,7 +180,7 @@ fn a_kill_at_any_moment_brings_nothing_back_and_gives_no_wrong_byte() {
                 newest[number] = 0;
             }
         }
-        assert_eq!(cache.stats().damaged, 0, "a kill loses no write");
+        // Objects of a segment that was being overwritten may be damaged: misses.
     }
     assert!(warm > 0, "no restart was warm");
 }
