@@ -1,0 +1,81 @@
+//! Parts of a response that the cache has lost, fetched as ranges of the same representation.
+
+use super::Origin;
+use crate::http::body::{BodyError, Idle, Pending, Pieces};
+use crate::meta::StoredResponse;
+use crate::site::{Asked, Site, Upstream};
+use bytes::BytesMut;
+use http::header::{
+    CONTENT_RANGE, ETAG, HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE,
+};
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Ranges of a response with a strong entity tag.
+pub(super) struct OriginRanges {
+    site: Arc<Site>,
+    request: Request<()>,
+    tag: HeaderValue,
+}
+
+impl Origin {
+    /// `None` for a response without a strong entity tag: its parts could be of another version.
+    pub(super) fn ranges(
+        &self,
+        site: &Arc<Site>,
+        asked: &Asked,
+        response: &StoredResponse,
+    ) -> Option<OriginRanges> {
+        let tag = response.headers.get(ETAG).filter(|tag| tag.as_bytes().starts_with(b"\""))?;
+        let mut request = self.request(asked);
+        *request.method_mut() = Method::GET;
+        for name in [IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_RANGE] {
+            request.headers_mut().remove(name);
+        }
+        request.headers_mut().insert(IF_MATCH, tag.clone());
+        Some(OriginRanges { site: Arc::clone(site), request, tag: tag.clone() })
+    }
+}
+
+impl Pieces for OriginRanges {
+    fn read(self: Arc<Self>, range: Range<u64>) -> Pending {
+        Box::pin(async move {
+            let Upstream::Origin(origin) = &self.site.upstream else { return Err(BodyError::Lost) };
+            let reserved = self.site.budget.reserve_later(range.end - range.start).await;
+            let mut request = self.request.clone();
+            let last = range.end - 1;
+            let text = format!("bytes={}-{last}", range.start);
+            let value = HeaderValue::from_str(&text).map_err(|_| BodyError::Lost)?;
+            request.headers_mut().insert(RANGE, value);
+            let response =
+                origin.send(&self.site, request, None).await.map_err(|_| BodyError::Lost)?;
+            let expected = format!("bytes {}-{last}/", range.start);
+            let is_part = response.status() == StatusCode::PARTIAL_CONTENT
+                && response.headers().get(ETAG) == Some(&self.tag)
+                && response
+                    .headers()
+                    .get(CONTENT_RANGE)
+                    .is_some_and(|found| found.as_bytes().starts_with(expected.as_bytes()));
+            if !is_part {
+                return Err(BodyError::Lost);
+            }
+            let mut body = Idle::new(response.into_body(), origin.patience);
+            let mut bytes = BytesMut::new();
+            while let Some(frame) = body.frame().await {
+                if let Ok(data) = frame?.into_data() {
+                    bytes.extend_from_slice(&data);
+                }
+                if bytes.len() as u64 > range.end - range.start {
+                    return Err(BodyError::Incomplete);
+                }
+            }
+            if bytes.len() as u64 != range.end - range.start {
+                return Err(BodyError::Incomplete);
+            }
+            self.site.counters.origin_bytes.add(bytes.len() as u64);
+            Ok(reserved.hold(bytes.freeze()))
+        })
+    }
+}

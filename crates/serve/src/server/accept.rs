@@ -1,0 +1,242 @@
+//! Accepts connections and serves them until the server stops.
+
+use super::control::ControlSocket;
+use super::stall::Stalling;
+use super::tls::Tls;
+use super::{FLUSH, Limits};
+use crate::error::ServeError;
+use crate::site::{Site, serve};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// Buffer of an HTTP/1.1 connection in each direction, and maximum size of a request's head.
+const BUFFER: usize = 32 << 10;
+/// Maximum number of header fields of an HTTP/1.1 request.
+const FIELDS: usize = 100;
+/// Maximum size of the header fields of an HTTP/2 request.
+const H2_HEAD: u32 = 16 << 10;
+/// Maximum number of requests at a time of an HTTP/2 connection.
+const H2_STREAMS: u32 = 64;
+/// Connections that the kernel may hold until they are accepted.
+const BACKLOG: u32 = 4096;
+/// Pause after an accept that failed: descriptors or memory may become available again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Listens at an address.
+pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    let open = || -> io::Result<TcpListener> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A restart must not wait for connections of the past.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    open().map_err(|error| ServeError::Listen { place: address.to_string(), error })
+}
+
+/// Serves all listeners.
+pub(super) struct Acceptor {
+    pub site: Arc<Site>,
+    pub tls: Option<Arc<Tls>>,
+}
+
+impl Acceptor {
+    pub async fn run(
+        self,
+        listeners: Vec<TcpListener>,
+        control: Option<ControlSocket>,
+        stopped: oneshot::Receiver<()>,
+    ) -> Result<(), ServeError> {
+        let site = Arc::clone(&self.site);
+        let shared = Arc::new(self);
+        let graceful = Arc::new(GracefulShutdown::new());
+        let mut loops = tokio::task::JoinSet::new();
+        for listener in listeners {
+            loops.spawn(Arc::clone(&shared).accept(listener, Arc::clone(&graceful)));
+        }
+        let control = control.map(|control| control.start(Arc::clone(&site))).transpose()?;
+        let logs = Arc::clone(&site);
+        loops.spawn(async move {
+            loop {
+                tokio::time::sleep(FLUSH).await;
+                if let Some(log) = &logs.log {
+                    log.flush();
+                }
+            }
+        });
+        // Ends when the sender is dropped.
+        let _ = stopped.await;
+        loops.shutdown().await;
+        if let Some(graceful) = Arc::into_inner(graceful) {
+            // Connections that are still busy are cut when the runtime is dropped.
+            let _ = timeout(site.limits.grace, graceful.shutdown()).await;
+        }
+        drop(control);
+        let closed = site.cache.close().await;
+        if let Some(log) = &site.log {
+            log.flush();
+        }
+        closed.map_err(ServeError::from)
+    }
+
+    async fn accept(self: Arc<Self>, listener: TcpListener, graceful: Arc<GracefulShutdown>) {
+        loop {
+            let (socket, peer) = match listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(_) => {
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            let counters = &self.site.counters;
+            let Some(place) = Place::take(&self.site) else {
+                counters.refused_connections.add(1);
+                continue;
+            };
+            counters.connections.add(1);
+            // Responses are written whole; without this the last part of one would be delayed.
+            let _ = socket.set_nodelay(true);
+            let watcher = graceful.watcher();
+            tokio::spawn(Arc::clone(&self).connection(socket, peer.ip(), place, watcher));
+        }
+    }
+
+    async fn connection(
+        self: Arc<Self>,
+        socket: TcpStream,
+        peer: IpAddr,
+        place: Place,
+        watcher: Watcher,
+    ) {
+        let Limits { head, stall, .. } = self.site.limits;
+        let requests = Arc::new(AtomicUsize::new(0));
+        let socket = Stalling::new(socket, head, stall, Arc::clone(&requests));
+        // What fails here concerns only this client, which has left, is too slow or sends nonsense.
+        match &self.tls {
+            None => self.speak(socket, peer, false, requests, watcher).await,
+            Some(tls) => {
+                let acceptor = tls.acceptor();
+                if let Ok(Ok(socket)) = timeout(head, acceptor.accept(socket)).await {
+                    self.speak(socket, peer, true, requests, watcher).await;
+                }
+            }
+        }
+        drop(place);
+    }
+
+    async fn speak<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        &self,
+        socket: S,
+        peer: IpAddr,
+        is_tls: bool,
+        requests: Arc<AtomicUsize>,
+        watcher: Watcher,
+    ) {
+        let site = Arc::clone(&self.site);
+        let service = service_fn(move |request| {
+            let site = Arc::clone(&site);
+            let running = Running::start(&requests);
+            async move {
+                let response = serve(site, peer, is_tls, request).await;
+                Ok::<_, Infallible>(response.map(|body| Whole { body, _running: running }))
+            }
+        });
+        let builder = builder(&self.site.limits);
+        let connection = builder.serve_connection(TokioIo::new(socket), service);
+        let _ = watcher.watch(connection).await;
+    }
+}
+
+/// The settings of HTTP.
+pub(super) fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        // A client that only ends its own direction, as `nc -N` does, gets its answer.
+        .half_close(true)
+        .max_buf_size(BUFFER)
+        .max_headers(FIELDS)
+        .pipeline_flush(true);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(H2_HEAD)
+        .max_concurrent_streams(H2_STREAMS)
+        .max_send_buf_size(BUFFER)
+        .keep_alive_interval(limits.head)
+        .keep_alive_timeout(limits.stall);
+    builder
+}
+
+/// A place among the connections.
+struct Place(Arc<Site>);
+
+impl Place {
+    fn take(site: &Arc<Site>) -> Option<Self> {
+        let before = site.clients.fetch_add(1, Ordering::Relaxed);
+        let place = Self(Arc::clone(site));
+        (before < site.limits.connections).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Counts a request of a connection while it is served.
+struct Running(Arc<AtomicUsize>);
+
+impl Running {
+    fn start(requests: &Arc<AtomicUsize>) -> Self {
+        requests.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(requests))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A body, and its request that is served until the body ends.
+struct Whole<B> {
+    body: B,
+    _running: Running,
+}
+
+impl<B: http_body::Body + Unpin> http_body::Body for Whole<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<B::Data>, B::Error>>> {
+        std::pin::Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
+}

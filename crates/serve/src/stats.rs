@@ -1,0 +1,142 @@
+//! The figures of a running server.
+
+use crate::counters::Counts;
+use crate::site::Site;
+use gordon_objectcache::Stats;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::Ordering;
+
+/// The modelled power of the memories of a cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerModel {
+    /// Watts of the DRAM while nothing accesses it.
+    pub dram_idle_w: f64,
+    /// Joules for each byte that DRAM delivers or takes.
+    pub dram_j_per_byte: f64,
+    /// Watts of the flash while nothing accesses it.
+    pub flash_idle_w: f64,
+    /// Joules for each byte read from flash.
+    pub flash_read_j_per_byte: f64,
+    /// Joules for each byte written to flash, with its share of the erases.
+    pub flash_write_j_per_byte: f64,
+}
+
+impl PowerModel {
+    /// The energy of `seconds` with this traffic.
+    #[allow(clippy::cast_precision_loss)]
+    fn energy(&self, seconds: f64, counts: &Counts, cache: &Stats) -> Energy {
+        // Every body passes DRAM once on its way out, and once more when it comes in.
+        let dram_bytes = cache.dram_hit_bytes + cache.flash_hit_bytes + 2 * counts.origin_bytes;
+        let idle_j = seconds * (self.dram_idle_w + self.flash_idle_w);
+        let dram_active_j = dram_bytes as f64 * self.dram_j_per_byte;
+        let flash_read_j = cache.read_bytes as f64 * self.flash_read_j_per_byte;
+        let flash_write_j = cache.written_bytes as f64 * self.flash_write_j_per_byte;
+        let total = idle_j + dram_active_j + flash_read_j + flash_write_j;
+        Energy {
+            dram_idle_j: seconds * self.dram_idle_w,
+            dram_active_j,
+            flash_idle_j: seconds * self.flash_idle_w,
+            flash_read_j,
+            flash_write_j,
+            mean_w: if seconds > 0.0 { total / seconds } else { 0.0 },
+        }
+    }
+}
+
+/// The modelled energy of the memories since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Energy {
+    /// DRAM that nothing accesses.
+    pub dram_idle_j: f64,
+    /// Accesses of DRAM.
+    pub dram_active_j: f64,
+    /// Flash that nothing accesses.
+    pub flash_idle_j: f64,
+    /// Reads of flash.
+    pub flash_read_j: f64,
+    /// Writes to flash.
+    pub flash_write_j: f64,
+    /// Mean power of all of these.
+    pub mean_w: f64,
+}
+
+/// The figures of a server.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServeStats {
+    /// `serve-stats`.
+    pub kind: &'static str,
+    /// The version of Gordon.
+    pub version: &'static str,
+    /// Where the content comes from.
+    pub source: String,
+    /// Seconds since the start.
+    pub uptime_s: f64,
+    /// Requests and bytes.
+    pub requests: Counts,
+    /// Part of the requests that the cache answered; `None` before the first one.
+    pub hit_ratio: Option<f64>,
+    /// Part of the bytes that the cache answered.
+    pub byte_hit_ratio: Option<f64>,
+    /// Open connections.
+    pub connections: usize,
+    /// Connections that may be open.
+    pub connections_limit: usize,
+    /// Fetches that run.
+    pub fetches: usize,
+    /// Memory of bodies on their way to clients.
+    pub client_memory: u64,
+    /// Its limit.
+    pub client_memory_limit: u64,
+    /// Writes of the access log that failed.
+    pub access_log_errors: u64,
+    /// The modelled energy of DRAM and flash.
+    pub energy: Energy,
+    /// The cache.
+    pub cache: Stats,
+}
+
+/// The result of `warm`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Warmed {
+    /// Paths that were requested.
+    pub requested: u64,
+    /// Paths that are in the cache now.
+    pub stored: u64,
+    /// Paths that were not answered with success.
+    pub failed: u64,
+    /// Bytes of their bodies.
+    pub bytes: u64,
+}
+
+impl ServeStats {
+    pub(crate) fn of(site: &Site) -> Self {
+        let counts = site.counters.counts();
+        let ratio = |of: &crate::counters::Results| {
+            let hits = of.dram + of.flash + of.stale + of.revalidated;
+            let all = hits + of.miss + of.expired;
+            #[allow(clippy::cast_precision_loss)]
+            (all > 0).then(|| hits as f64 / all as f64)
+        };
+        let uptime_s = site.started.elapsed().as_secs_f64();
+        let cache = site.cache.stats();
+        Self {
+            kind: "serve-stats",
+            version: env!("CARGO_PKG_VERSION"),
+            source: site.source.clone(),
+            uptime_s,
+            hit_ratio: ratio(&counts.results),
+            byte_hit_ratio: ratio(&counts.bytes_sent),
+            energy: site.power.energy(uptime_s, &counts, &cache),
+            requests: counts,
+            connections: site.clients.load(Ordering::Relaxed),
+            connections_limit: site.limits.connections,
+            fetches: site.flights.len(),
+            client_memory: site.budget.used(),
+            client_memory_limit: site.budget.limit(),
+            access_log_errors: site.log.as_ref().map_or(0, |log| log.lost()),
+            cache,
+        }
+    }
+}
