@@ -367,3 +367,123 @@ impl Drop for Reader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(test: impl Future<Output = ()>) {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_time().start_paused(true).build().expect("a runtime");
+        runtime.block_on(test);
+    }
+
+    async fn next(reader: &mut Reader) -> Option<Result<Bytes, BodyError>> {
+        poll_fn(|cx| reader.poll_next(cx)).await
+    }
+
+    async fn rest(mut reader: Reader) -> Option<Vec<u8>> {
+        let mut all = Vec::new();
+        while let Some(bytes) = next(&mut reader).await {
+            all.extend_from_slice(&bytes.ok()?);
+        }
+        Some(all)
+    }
+
+    const PART: Bytes = Bytes::from_static(b"0123456789");
+
+    #[test]
+    fn all_clients_read_one_body_and_parts_of_it() {
+        run(async {
+            let flights = Arc::new(Flights::default());
+            let (flight, pilot) = flights.join(b"key", 100);
+            let pilot = pilot.expect("the first one fetches");
+            assert!(flights.join(b"key", 100).1.is_none());
+            let whole = flight.attach().expect("at the start");
+            let part = flight.attach().expect("at the start").limit(8, Some(5));
+            pilot.push(PART).await;
+            pilot.push(PART).await;
+            let late = flight.attach().expect("nothing has left the window");
+            pilot.finish();
+            drop(pilot);
+            assert_eq!(flights.len(), 0);
+            assert_eq!(rest(whole).await.as_deref(), Some(&b"01234567890123456789"[..]));
+            assert_eq!(rest(late).await.map(|all| all.len()), Some(20));
+            assert_eq!(rest(part).await.as_deref(), Some(&b"89012"[..]));
+        });
+    }
+
+    #[test]
+    fn a_body_without_its_end_is_an_error_for_all() {
+        run(async {
+            let flights = Arc::new(Flights::default());
+            let (flight, pilot) = flights.join(b"key", 100);
+            let reader = flight.attach().expect("at the start");
+            let short = flight.attach().expect("at the start").limit(0, Some(11));
+            let pilot = pilot.expect("the first one fetches");
+            pilot.push(PART).await;
+            pilot.finish();
+            assert_eq!(rest(short).await, None);
+            assert_eq!(rest(reader).await.map(|all| all.len()), Some(10));
+            let (flight, pilot) = flights.join(b"other", 100);
+            let reader = flight.attach().expect("at the start");
+            let pilot = pilot.expect("the first one fetches");
+            pilot.push(PART).await;
+            // As a panic of the fetch does.
+            drop(pilot);
+            assert_eq!(rest(reader).await, None);
+            assert!(flight.outcome().await.is_none());
+            assert!(flight.attach().is_none());
+        });
+    }
+
+    #[test]
+    fn a_fetch_waits_for_its_only_client_and_disconnects_one_that_delays_others() {
+        run(async {
+            let flights = Arc::new(Flights::default());
+            let (flight, pilot) = flights.join(b"key", 25);
+            let pilot = pilot.expect("the first one fetches");
+            let mut slow = flight.attach().expect("at the start");
+            let mut fast = flight.attach().expect("at the start");
+            for _ in 0..2 {
+                pilot.push(PART).await;
+                assert!(next(&mut fast).await.is_some_and(|bytes| bytes.is_ok()));
+            }
+            assert!(flight.attach().is_some());
+            // The window is full, and the slow client has not read its first part.
+            pilot.push(PART).await;
+            assert!(next(&mut slow).await.is_some_and(|bytes| bytes.is_err()));
+            drop(slow);
+            assert!(flight.attach().is_none());
+            assert!(next(&mut fast).await.is_some_and(|bytes| bytes.is_ok()));
+            // Alone, the other one may take its time.
+            pilot.push(PART).await;
+            pilot.push(PART).await;
+            let full = tokio::time::timeout(10 * PATIENCE, pilot.push(PART)).await;
+            assert!(full.is_err());
+            assert!(next(&mut fast).await.is_some_and(|bytes| bytes.is_ok()));
+            // Without clients the fetch does not wait.
+            drop(fast);
+            for _ in 0..10 {
+                pilot.push(PART).await;
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_revoked_is_not_stored_and_what_is_being_stored_is_waited_for() {
+        run(async {
+            let flights = Arc::new(Flights::default());
+            let (flight, _pilot) = flights.join(b"/a", 100);
+            let (other, _pilot) = flights.join(b"/b", 100);
+            flights.revoke(|key| key == b"/a").await;
+            assert_eq!(flight.store(async {}).await, None);
+            assert_eq!(other.store(async {}).await, Some(()));
+            assert!(flights.join(b"/a", 100).1.is_some());
+            let storing = other.store(tokio::time::sleep(Duration::from_secs(5)));
+            let before = tokio::time::Instant::now();
+            tokio::join!(storing, flights.revoke(|key| key == b"/b"));
+            assert!(before.elapsed() >= Duration::from_secs(5));
+        });
+    }
+}

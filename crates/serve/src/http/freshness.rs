@@ -65,7 +65,8 @@ impl Freshness {
         stored: (StatusCode, &HeaderMap),
         now: SystemTime,
     ) -> Verdict {
-        if request.contains_key(CACHE_CONTROL) || request.contains_key(PRAGMA) {
+        let has_any = request.contains_key(CACHE_CONTROL) || request.contains_key(PRAGMA);
+        if has_any && has_demands(request) {
             return self.requested_verdict(request, stored, now);
         }
         let ttl = self.ttl_s(now);
@@ -108,6 +109,15 @@ impl Freshness {
             && !asked.has("no-cache")
             && self.ttl_s(now).saturating_neg() < i64::from(allowed)
     }
+}
+
+/// Whether a request says itself what it takes.
+fn has_demands(request: &HeaderMap) -> bool {
+    let asked = Directives::of(request);
+    let is_pragma =
+        |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("no-cache"));
+    ["no-cache", "max-age", "min-fresh", "max-stale"].iter().any(|name| asked.has(name))
+        || request.get_all(PRAGMA).iter().any(is_pragma)
 }
 
 const OPTIONS: CacheOptions = CacheOptions {
@@ -304,6 +314,7 @@ mod tests {
             |request: &[_], s| stored.verdict(&fields(request), (StatusCode::OK, &headers), at(s));
         assert_eq!(verdict(&[], 59), Verdict::Fresh);
         assert_eq!(verdict(&[], 65), Verdict::WhileRevalidate);
+        assert_eq!(verdict(&[("cache-control", "other")], 65), Verdict::WhileRevalidate);
         assert_eq!(verdict(&[], 71), Verdict::Stale);
         assert_eq!(verdict(&[("cache-control", "no-cache")], 1), Verdict::Stale);
         assert_eq!(verdict(&[("pragma", "no-cache")], 1), Verdict::Stale);
