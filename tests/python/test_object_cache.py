@@ -112,4 +112,5 @@ def test_the_simulator_predicts_the_hits_of_the_trace(tmp_path: Path, reinsert: 
     hits = stats["dram_hits"] + stats["flash_hits"]
     assert hits > 1000
     assert report["levels"][1]["hits"] > 100
+    assert report["miss_ratio"] is not None
     assert abs(hits / stats["requests"] - (1 - report["miss_ratio"])) < 0.01
