@@ -97,6 +97,7 @@ bench: build
 	$(VENV)/python bench/disk.py
 	$(VENV)/python bench/disk_fit.py
 	$(VENV)/python bench/cache.py
+	$(VENV)/python bench/serve.py
 	$(VENV)/python bench/storage.py
 	$(VENV)/python bench/capture.py
 	$(VENV)/python bench/workload.py

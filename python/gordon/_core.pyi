@@ -141,6 +141,14 @@ def block_create(config: str) -> str: ...
 def block_serve(config: str, ready: Callable[[str], None]) -> str:
     """Until a signal handler raises."""
 
+def cache_serve(
+    config: str,
+    ready: Callable[[str], None],
+    tick: Callable[[], bool],
+    reloaded: Callable[[str | None], None],
+) -> str:
+    """Until a signal handler raises."""
+
 def block_check(path: str) -> str: ...
 def block_export(path: str, out: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def block_repair(path: str) -> str: ...

@@ -21,6 +21,7 @@ fio fio
 blktrace blkparse
 fuse3 fusermount3
 openssl openssl
+curl curl
 END
 }
 

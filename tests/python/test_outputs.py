@@ -37,6 +37,11 @@ ALSO = {
     "cache latency": ["in"],
     "cache tiered": ["in", "--dram", "1MiB", "--flash", "1GiB"],
     "cache generate": ["surge", "--files", "1B"],
+    "cache serve": ["--root", "in", "--dram", "1MiB", "--listen", "127.0.0.1:0"],
+    "cache stat": ["--socket", "in"],
+    "cache purge": ["/in", "--socket", "in"],
+    "cache check": ["--socket", "in"],
+    "cache warm": ["/in", "--socket", "in"],
     "storage characterise": ["in"],
     "sort run": ["in", "out"],
     "sort generate": ["-n", "5"],
@@ -143,6 +148,7 @@ def test_no_output_destroys_what_a_command_reads(
         "sort generate",
         "cache generate",
     }
+    others |= {"cache stat", "cache purge", "cache check", "cache warm"}
     others |= {"flash bench", "flash wa", "disk bench", "sort extrapolate"}
     reports = {name for name, _, option in OUTPUTS if option.name == "json_path"}
     for name in sorted(reports - others):

@@ -16,6 +16,7 @@ mod power;
 mod probe;
 mod replicas;
 mod run;
+mod serve;
 mod sort;
 mod sort_data;
 mod survey;
@@ -130,6 +131,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_provision, module)?)?;
+    module.add_function(wrap_pyfunction!(serve::cache_serve, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_run, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_curve, module)?)?;

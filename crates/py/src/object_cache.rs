@@ -9,9 +9,10 @@ use pyo3::types::PyBytes;
 use serde::Deserialize;
 use std::path::PathBuf;
 
+/// The settings of a cache.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+pub(crate) struct Options {
     dram: Bytes,
     flash: Option<PathBuf>,
     flash_size: Option<Bytes>,
@@ -35,7 +36,7 @@ enum AdmissionOption {
 }
 
 impl Options {
-    fn config(self) -> Config {
+    pub(crate) fn config(self) -> Config {
         let narrow = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
         let mut config = Config::new(self.dram.0);
         config.block = self.block.map_or(config.block, narrow);

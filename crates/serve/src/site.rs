@@ -14,7 +14,7 @@ use crate::http::access_log::{AccessLog, Logged};
 use crate::http::body::Idle;
 use crate::origin::Origin;
 use crate::server::{Limits, pages};
-use gordon_objectcache::Cache;
+use gordon_objectcache::{Cache, Recovery};
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use std::net::IpAddr;
@@ -31,6 +31,8 @@ pub(crate) enum Upstream {
 /// The state of a server.
 pub(crate) struct Site {
     pub cache: Cache,
+    /// What was found when the cache was opened.
+    pub recovery: Recovery,
     /// Objects up to this size are read whole.
     pub block: u64,
     pub upstream: Upstream,

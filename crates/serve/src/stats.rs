@@ -2,7 +2,7 @@
 
 use crate::counters::Counts;
 use crate::site::Site;
-use gordon_objectcache::Stats;
+use gordon_objectcache::{Recovery, Stats};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
@@ -93,6 +93,8 @@ pub struct ServeStats {
     pub access_log_errors: u64,
     /// The modelled energy of DRAM and flash.
     pub energy: Energy,
+    /// What was found when the cache was opened.
+    pub recovery: Recovery,
     /// The cache.
     pub cache: Stats,
 }
@@ -128,6 +130,7 @@ impl ServeStats {
             uptime_s,
             hit_ratio: ratio(&counts.results),
             byte_hit_ratio: ratio(&counts.bytes_sent),
+            recovery: site.recovery.clone(),
             energy: site.power.energy(uptime_s, &counts, &cache),
             requests: counts,
             connections: site.clients.load(Ordering::Relaxed),

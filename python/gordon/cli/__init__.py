@@ -49,7 +49,7 @@ GROUPS = {
         "disk": ("gordon.cli.disk:disk", "Simulate a hard disk: replay, bench, compare, fit."),
         "cache": (
             "gordon.cli.cache:cache",
-            "Replay a trace through a cache: policies, miss ratios.",
+            "Replay a trace through a cache, or serve a site from one.",
         ),
         "storage": (
             "gordon.cli.storage:storage",
@@ -82,7 +82,7 @@ GROUPS = {
         "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),
         "reproduce": (
             "gordon.cli.reproduce:reproduce",
-            "Compare results with those of the papers: gordon, joulesort, rewrite.",
+            "Compare results with those of the papers: flashcache, gordon, joulesort, rewrite.",
         ),
     },
 }

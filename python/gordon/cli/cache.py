@@ -8,6 +8,7 @@ from gordon.cli import options
 from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_generate import generate
 from gordon.cli.cache_latency import latency
+from gordon.cli.cache_serve import check, purge, serve, stat, warm
 from gordon.cli.cache_sweep import mrc, sweep
 from gordon.cli.cache_tiered import tiered
 from gordon.cli.cache_trace import of_trace
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 @click.group(cls=options.InOrder)
 def cache() -> None:
-    """Replay a trace through a cache. Every value is modelled."""
+    """Replay a trace through a cache, or serve a site from one.
+
+    Values of replays are modelled; `serve` runs a real cache.
+    """
 
 
 @cache.command()
@@ -123,3 +127,5 @@ def show(name: str) -> None:
 
 cache.add_command(tiered)
 cache.add_command(generate)
+for _live in (serve, stat, purge, check, warm):
+    cache.add_command(_live)

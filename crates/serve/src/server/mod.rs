@@ -173,9 +173,10 @@ impl Server {
         }
         let control = control.map(|path| ControlSocket::open(&path)).transpose()?;
         let block = u64::from(cache.block);
-        let (cache, _) = Cache::open(cache)?;
+        let (cache, recovery) = Cache::open(cache)?;
         let site = Arc::new(Site {
             cache,
+            recovery,
             block,
             upstream,
             flights: Arc::new(Flights::default()),

@@ -1,0 +1,276 @@
+"""A cache of DRAM and flash in front of a real site, over HTTP.
+
+    from gordon.cache import live
+    live.serve(root="/srv/www", dram="128MiB", listen=["127.0.0.1:8080"], socket="cache.sock")
+
+and, while it runs, from another process:
+
+    live.stat("cache.sock")["hit_ratio"]
+    live.purge("cache.sock", "/news/", prefix=True)
+
+`docs/design/serving.md` describes the server. A failure raises `gordon.GordonError`.
+"""
+
+import http.client
+import json
+import re
+import resource
+import signal
+import socket as sockets
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gordon import _core
+from gordon.cache import flashcache
+from gordon.cache.admission import admission as parsed
+from gordon.cache.objects import ENDURANCE
+from gordon.errors import GordonError
+from gordon.options import Device, several
+
+__all__ = ["check", "purge", "serve", "stat", "warm"]
+
+Json = dict[str, Any]
+
+#: Default number of clients of the core (`Limits` in crates/serve/src/server/mod.rs).
+_CLIENTS = 4096
+#: Time to wait for a server that checks all of its flash or fetches many paths.
+_PATIENCE_S = 3600.0
+
+
+def serve(
+    *,
+    dram: str,
+    root: str | None = None,
+    follow_symlinks: bool = False,
+    origin: str | None = None,
+    origin_ca: str | None = None,
+    origin_timeout: float = 30.0,
+    flash: str | None = None,
+    flash_size: str | None = None,
+    lifetime: str | None = None,
+    endurance: int = ENDURANCE,
+    admission: str = "all",
+    preset: Device = flashcache.DEFAULT,
+    seed: int = 1,
+    listen: Sequence[str] = ("127.0.0.1:8080",),
+    socket: str | None = None,
+    tls_certificate: str | None = None,
+    tls_key: str | None = None,
+    access_log: str | None = None,
+    trace: str | None = None,
+    threads: int = 1,
+    clients: int | None = None,
+    client_memory: str | None = None,
+    ready: Callable[[Json], None] = lambda _: None,
+    reloaded: Callable[[str | None], None] = lambda _: None,
+) -> Json:
+    """Serves the files of `root` or the responses of `origin` until a signal handler raises;
+    returns the last statistics.
+
+    `ready` is called with the addresses once clients can connect. SIGHUP opens the access log and
+    reads the certificate again, then `reloaded` is called with an error or None. Raises
+    GordonError.
+    """
+    policy = parsed(admission)
+    _incomplete(
+        {
+            "--flash": flash,
+            "--flash-size": flash_size,
+            "--lifetime": lifetime,
+            "--admission": None if policy == "all" else admission,
+        }
+    )
+    if isinstance(policy, dict) and "years" in policy:
+        raise GordonError(
+            f"--admission {admission}: a number of years is the lifetime",
+            "--lifetime 5y",
+            kind="bad-admission",
+        )
+    config = {
+        "root": root,
+        "follow_links": follow_symlinks,
+        "origin": origin,
+        "origin_ca": origin_ca,
+        "origin_timeout_s": origin_timeout,
+        "cache": {
+            "dram": dram,
+            "flash": flash,
+            "flash_size": flash_size,
+            "admission": policy,
+            "lifetime": None if lifetime is None else (_years(lifetime), endurance),
+            "reinsert": False,
+            "seed": seed,
+            "trace": trace,
+            "segment": None,
+            "block": None,
+        },
+        "listen": several(listen),
+        "certificate": tls_certificate,
+        "key": tls_key,
+        "socket": socket,
+        "access_log": access_log,
+        "threads": threads,
+        "clients": clients,
+        "client_memory": client_memory,
+        "power": _power(
+            flashcache.load(preset),
+            _core.parse_bytes(dram),
+            0 if flash_size is None else _core.parse_bytes(flash_size),
+        ),
+    }
+    if (root is None) == (origin is None):
+        raise GordonError(
+            "exactly one of a root and an origin is needed",
+            "--root DIR for files, --origin URL for another server",
+            kind="exclusive-options",
+        )
+    announce = lambda where: ready(json.loads(where))  # noqa: E731
+    _allow_descriptors(clients)
+    with _hangups() as asked:
+        stats: Json = json.loads(_core.cache_serve(json.dumps(config), announce, asked, reloaded))
+    return stats
+
+
+def _allow_descriptors(clients: int | None) -> None:
+    """Raises the limit of open files as far as the system allows and clients need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # A client needs a socket, and a file or a connection to the origin.
+    needed = 2 * (clients or _CLIENTS) + 256
+    wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _incomplete(given: dict[str, str | None]) -> None:
+    """Raises GordonError for options of flash without flash."""
+    if given["--flash"] is not None and given["--flash-size"] is not None:
+        return
+    extra = [option for option, value in given.items() if value is not None]
+    if extra:
+        missing = "--flash" if given["--flash"] is None else "--flash-size"
+        raise GordonError(
+            f"{extra[0]} needs {missing}", "--flash DIR --flash-size 1GiB", kind="incomplete-flash"
+        )
+
+
+def _years(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*y?", text)
+    if found is None or float(found[1]) == 0:
+        raise GordonError(
+            f"--lifetime {text}: not a number of years", "--lifetime 5y", kind="bad-lifetime"
+        )
+    return float(found[1])
+
+
+def _power(design: Json, dram: int, flash: int) -> Json:
+    """Watts and joules of the memories of a design, scaled to the sizes of this cache."""
+    memory, chip = design["dram"], design["flash"]
+    gbits = 8 * dram / 2**30
+    rank = min(8 * _core.parse_bytes(_value(memory["rank"])) / 2**30, gbits)
+    flash_gbits = 8 * flash / 2**30
+    die = min(8 * _core.parse_bytes(_value(chip["chip"])) / 2**30, flash_gbits)
+    page = _core.parse_bytes(_value(chip["page"]))
+    moved_s = page / _core.parse_rate(_value(chip["rate_per_s"]))
+    cache = design["cache"]
+    block = _core.parse_bytes(_value(cache["logical_block"])) / int(_value(cache["erase_blocks"]))
+    active_w = _watts(chip["active_per_gbit"]) * die
+    seconds = {name: _core.parse_ns(_value(chip[name])) / 1e9 for name in ("read", "program")}
+    erase_s = _core.parse_ns(_value(chip["erase"])) / 1e9
+    return {
+        "dram_idle_w": _watts(memory["idle_per_gbit"]) * gbits,
+        "dram_j_per_byte": _watts(memory["read_per_gbit"])
+        * rank
+        / _core.parse_rate(_value(memory["rate_per_s"])),
+        "flash_idle_w": _watts(chip["idle_per_gbit"]) * flash_gbits,
+        "flash_read_j_per_byte": active_w * (seconds["read"] + moved_s) / page,
+        "flash_write_j_per_byte": active_w
+        * ((seconds["program"] + moved_s) / page + erase_s / block),
+    }
+
+
+def _value(sourced: Any) -> str:
+    """The text of a value with its source."""
+    return str(sourced["value"] if isinstance(sourced, dict) else sourced)
+
+
+def _watts(sourced: Any) -> float:
+    return _core.parse_watts(_value(sourced))
+
+
+@contextmanager
+def _hangups() -> Iterator[Callable[[], bool]]:
+    """Whether SIGHUP arrived since the last call."""
+    asked = threading.Event()
+
+    def was_asked() -> bool:
+        found = asked.is_set()
+        asked.clear()
+        return found
+
+    if threading.current_thread() is not threading.main_thread():
+        yield was_asked  # only the main thread may take signals
+        return
+    before = signal.signal(signal.SIGHUP, lambda *_: asked.set())
+    try:
+        yield was_asked
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+class _Unix(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=_PATIENCE_S)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = sockets.socket(sockets.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def _command(socket: str, method: str, target: str, body: Json | None = None) -> Json:
+    try:
+        connection = _Unix(socket)
+        connection.request(method, target, None if body is None else json.dumps(body))
+        response = connection.getresponse()
+        found: Json = json.loads(response.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise GordonError(
+            f"no cache answers at {socket}: {why}",
+            "start `gordon cache serve` with this --socket",
+            kind="not-served",
+        ) from None
+    if response.status != 200:
+        raise GordonError(f"{socket}: {found['error']}", kind="refused")
+    return found
+
+
+def stat(socket: str) -> Json:
+    """The statistics of a server that runs. Keys are in snake_case and carry their units. Raises
+    GordonError if none answers."""
+    return _command(socket, "GET", "/stats")
+
+
+def purge(socket: str, path: str, *, prefix: bool = False) -> Json:
+    """Removes a path, with all its variants, or every path that begins with it.
+
+    It stays removed after a crash. Returns `purged`, the number of objects. Raises GordonError.
+    """
+    return _command(socket, "POST", "/purge", {"path": path, "prefix": prefix})
+
+
+def check(socket: str) -> Json:
+    """Verifies every object in flash; returns `objects`, `bytes` and `damaged`. Damaged objects are
+    removed. Raises GordonError."""
+    return _command(socket, "POST", "/check", {})
+
+
+def warm(socket: str, paths: Sequence[str]) -> Json:
+    """Requests paths so that they are in the cache; returns `requested`, `stored`, `failed` and
+    `bytes`. Raises GordonError."""
+    return _command(socket, "POST", "/warm", {"paths": several(paths)})

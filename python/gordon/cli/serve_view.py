@@ -1,0 +1,94 @@
+"""The screens of `gordon cache serve` and of the commands for a server that runs."""
+
+from typing import Any
+
+from gordon.cli import say
+from gordon.cli.terminal import Output
+from gordon.human import figures, percent, short
+
+Json = dict[str, Any]
+
+
+def ready(console: Output, source: str, where: Json) -> None:
+    console.text(f"{source}: served at")
+    for url in where["urls"]:
+        console.text(f"  {url}/ (dashboard: {url}/-/cache)")
+    if where["socket"] is not None:
+        console.text(f"  control socket: {where['socket']}")
+
+
+def reloaded(error: str | None) -> None:
+    if error is None:
+        say("the access log and the certificate were read again", kind="note")
+    else:
+        say(f"not reloaded: {error}", kind="warning")
+
+
+def stopped(console: Output, stats: Json) -> None:
+    console.text(f"stopped after {stats['requests']['requests']:,} requests; the cache is closed")
+
+
+def _percent(part: float | None) -> str:
+    return "-" if part is None else percent(part)
+
+
+def stats(console: Output, found: Json) -> None:
+    requests, cache = found["requests"], found["cache"]
+    results, sent = requests["results"], requests["bytes_sent"]
+    console.text(f"{found['source']}: up {found['uptime_s']:,.0f} s")
+    console.text(
+        f"requests: {requests['requests']:,}; hit ratio {_percent(found['hit_ratio'])}, of bytes "
+        f"{_percent(found['byte_hit_ratio'])}"
+    )
+    console.text(
+        f"served: {results['dram']:,} from DRAM, {results['flash']:,} from flash, "
+        f"{results['stale']:,} stale, {results['revalidated']:,} revalidated, {results['miss']:,} "
+        f"missed, {results['expired']:,} expired, {results['bypass']:,} not looked up"
+    )
+    console.text(
+        f"bytes: {short(sum(sent.values()), 'B')} sent, {short(requests['origin_bytes'], 'B')} "
+        f"fetched; {requests['origin_requests']:,} fetches, {requests['origin_failures']:,} failed,"
+        f" {requests['collapsed']:,} requests waited for the fetch of another"
+    )
+    console.text(
+        f"clients: {found['connections']:,} connections of at most "
+        f"{found['connections_limit']:,}; {short(found['client_memory'], 'B')} of "
+        f"{short(found['client_memory_limit'], 'B')} for bodies; {requests['aborted']:,} responses "
+        f"cut off, {requests['refused_for_memory']:,} requests refused"
+    )
+    console.text(
+        f"DRAM: {cache['dram_objects']:,} objects, {short(cache['dram_bytes'], 'B')} of "
+        f"{short(cache['dram_capacity'], 'B')}, index {short(cache['index_bytes'], 'B')}"
+    )
+    if cache["flash_capacity"]:
+        console.text(
+            f"flash: {cache['flash_objects']:,} objects, {short(cache['flash_bytes'], 'B')} of "
+            f"{short(cache['flash_capacity'], 'B')}; {short(cache['written_bytes'], 'B')} written, "
+            f"{short(cache['admitted_bytes'], 'B')} admitted; {cache['damaged']:,} damaged objects"
+        )
+        budget = cache["budget_bytes_per_day"]
+        if budget is not None:
+            console.text(
+                f"budget: {short(budget, 'B')} a day, {short(cache['written_today_bytes'], 'B')} "
+                "written today"
+            )
+        if cache["expected_life_years"] is not None:
+            console.text(f"expected life: {figures(cache['expected_life_years'])} years")
+    console.text(f"power (modelled): {figures(found['energy']['mean_w'])} W on average")
+
+
+def purged(console: Output, path: str, done: Json) -> None:
+    console.text(f"{path}: {done['purged']:,} objects purged")
+
+
+def checked(console: Output, found: Json) -> None:
+    console.text(
+        f"{found['objects']:,} objects, {short(found['bytes'], 'B')}: {found['damaged']:,} damaged"
+    )
+
+
+def warmed(console: Output, done: Json) -> None:
+    console.text(
+        f"{done['requested']:,} paths requested: {done['stored']:,} answered, "
+        f"{done['failed']:,} failed; {short(done['bytes'], 'B')}"
+    )

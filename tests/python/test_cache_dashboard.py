@@ -1,0 +1,64 @@
+"""The dashboard of `gordon cache serve`, as a browser draws it."""
+
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from browser import CHROMIUM, FLAGS, Document, loads, needs_browser
+from cache_site import CacheServer
+from limits import PATIENCE_S
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "www"
+    folder.mkdir()
+    for number in range(60):
+        (folder / f"{number}").write_bytes(random.Random(number).randbytes(50_000))
+    (tmp_path / "flash").mkdir()
+    time.sleep(0.2)
+    return folder
+
+
+def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path, root: Path) -> None:
+    server = CacheServer(tmp_path, "--root", "www")
+    page = server.get("/-/cache")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert loads(Document(page.body.decode())) == []
+    server.stop()
+
+
+@needs_browser
+@pytest.mark.parametrize("flash", [False, True])
+def test_the_browser_draws_live_figures(tmp_path: Path, root: Path, flash: bool) -> None:
+    options = ["--flash", "flash", "--flash-size", "16MiB", "--lifetime", "5y"] if flash else []
+    server = CacheServer(tmp_path, "--root", "www", *options, dram="1MiB")
+    for _ in range(3):
+        for number in range(60):
+            server.get(f"/{number}")
+    ran = subprocess.run(
+        [
+            *(str(CHROMIUM), *FLAGS, f"--user-data-dir={tmp_path / 'chromium'}"),
+            *("--dump-dom", f"{server.url}/-/cache"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+    )
+    drawn = ran.stdout
+    assert '<h1 id="source">www</h1>' in drawn
+    for card in ("hits", "bandwidth", "power", "wear" if flash else "memory"):
+        assert f'<article id="{card}">' in drawn, card
+    assert "NaN" not in drawn
+    assert "undefined" not in drawn
+    assert "does not answer" not in drawn
+    ratio = server.stats()["hit_ratio"]
+    assert f"{100 * ratio:.1f} % since the start" in drawn
+    if flash:
+        assert "a day" in drawn
+        assert "expected life" in drawn
+    server.stop()

@@ -1,0 +1,179 @@
+"""`gordon cache serve` with flash: bytes under evictions, restarts and kills, purges that last, and
+damaged flash."""
+
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+
+from cache_site import CacheServer, answer, wait_for
+
+FILES = 300
+Serve = Callable[..., CacheServer]
+FLASH = ("--flash", "flash", "--flash-size", "32MiB")
+
+
+def content(name: str) -> bytes:
+    """The bytes of a file; some are large."""
+    draw = random.Random(name)
+    return draw.randbytes(draw.choice([1, 500, 5_000, 20_000, 60_000, 400_000]))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Serve]:
+    """A server with 2 MiB of DRAM and 32 MiB of flash in front of files of 25 MB."""
+    (tmp_path / "flash").mkdir()
+    root = tmp_path / "www"
+    root.mkdir()
+    for number in range(FILES):
+        (root / f"{number}").write_bytes(content(f"{number}"))
+    time.sleep(0.2)
+    servers: list[CacheServer] = []
+
+    def start(*args: str, dram: str = "2MiB") -> CacheServer:
+        (tmp_path / "c").unlink(missing_ok=True)
+        servers.append(CacheServer(tmp_path, "--root", "www", *FLASH, *args, dram=dram))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        if server.process.poll() is None:
+            server.process.kill()
+            server.process.wait()
+
+
+def load(server: CacheServer, seed: int, count: int, wrong: list[str]) -> None:
+    """Requests of one client, until the server is gone; some are for parts."""
+    draw = random.Random(seed)
+    connection = server.connect()
+    for _ in range(count):
+        name = f"{min(int(draw.expovariate(0.01)), FILES - 1)}"
+        expected = content(name)
+        headers = {}
+        first = draw.randrange(len(expected))
+        if draw.random() < 0.2:
+            headers["Range"] = f"bytes={first}-{first + 999}"
+            expected = expected[first : first + 1000]
+        try:
+            connection.request("GET", f"/{name}", headers=headers)
+            got = answer(connection)
+        except (OSError, HTTPException):
+            return
+        if got.status not in (200, 206) or got.body != expected:
+            wrong.append(name)
+
+
+class Load:
+    """Requests of several clients at once."""
+
+    def __init__(self, server: CacheServer, count: int, clients: int = 4) -> None:
+        self.wrong: list[str] = []
+        self.threads = [
+            threading.Thread(target=load, args=(server, seed, count, self.wrong))
+            for seed in range(clients)
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def end(self) -> list[str]:
+        """The paths with wrong bytes."""
+        for thread in self.threads:
+            thread.join()
+        return self.wrong
+
+
+def test_objects_that_dram_evicts_are_served_from_flash(site: Serve) -> None:
+    server = site()
+    assert Load(server, 500).end() == []
+    stats = server.stats()
+    assert stats["requests"]["results"]["flash"] > 100
+    cache = stats["cache"]
+    assert cache["damaged"] == 0
+    assert cache["flash_capacity"] <= 32 << 20
+    assert stats["energy"]["flash_write_j"] >= 0
+    assert server.command("check")["damaged"] == 0
+
+
+def test_a_restart_is_warm(site: Serve) -> None:
+    server = site()
+    for number in range(FILES):
+        server.get(f"/{number}")
+    server.stop()
+    server = site()
+    hits = 0
+    for number in range(FILES):
+        got = server.get(f"/{number}")
+        assert got.body == content(f"{number}")
+        hits += got.cache().startswith("hit")
+    assert hits > FILES * 0.6
+    assert server.stats()["requests"]["origin_requests"] == FILES - hits
+
+
+def test_what_was_purged_stays_purged_after_a_kill(site: Serve) -> None:
+    server = site()
+    for number in range(FILES):
+        server.get(f"/{number}")
+    server.command("purge", "/7")
+    server.command("purge", "/1", "--prefix")
+    server.stop(signal.SIGKILL)
+    server = site()
+    for number in range(FILES):
+        name = f"{number}"
+        got = server.get(f"/{name}")
+        assert got.body == content(name)
+        if name == "7" or name.startswith("1"):
+            assert not got.cache().startswith("hit"), name
+
+
+@pytest.mark.parametrize(
+    "start", [pytest.param(n, marks=pytest.mark.sampled(every=4)) for n in range(8)]
+)
+def test_kills_in_the_middle_of_responses(site: Serve, start: int) -> None:
+    """25 kills in each of 8 cases."""
+    draw = random.Random(start)
+    for _ in range(25):
+        server = site()
+        clients = Load(server, 10_000)
+        time.sleep(draw.random() * 0.4)
+        server.stop(signal.SIGKILL)
+        assert clients.end() == []
+    server = site()
+    assert server.command("check", codes=(0, 1))["objects"] >= 0
+    assert Load(server, 200).end() == []
+    assert server.stats()["cache"]["damaged"] == 0
+
+
+def test_flipped_bits_in_flash_are_misses(site: Serve, tmp_path: Path) -> None:
+    server = site()
+    for number in range(FILES):
+        server.get(f"/{number}")
+    server.stop()
+    file = next(path for path in (tmp_path / "flash").iterdir() if path.is_file())
+    draw = random.Random(11)
+    with file.open("r+b") as flash:
+        size = file.stat().st_size
+        for _ in range(400):
+            at = draw.randrange(1 << 20, size)
+            flash.seek(at)
+            byte = flash.read(1)
+            flash.seek(at)
+            flash.write(bytes([(byte[0] if byte else 0) ^ 1 << draw.randrange(8)]))
+    server = site()
+    for _ in range(2):
+        for number in range(FILES):
+            assert server.get(f"/{number}").body == content(f"{number}")
+    wait_for(lambda: server.stats()["cache"]["damaged"] >= 0)
+
+
+def test_the_trace_of_a_server_is_one_for_the_simulator(site: Serve, tmp_path: Path) -> None:
+    server = site("--trace", "requests.trace")
+    assert Load(server, 300).end() == []
+    hit_ratio = server.stats()["hit_ratio"]
+    server.stop()
+    assert 0 < hit_ratio < 1
+    assert (tmp_path / "requests.trace").stat().st_size > 0
