@@ -83,6 +83,12 @@ def bills(cases: str) -> str:
     """What runs cost (JSON): a bill for each of the cases (JSON), which have `inputs` and
     `operation`."""
 
+def bill_doubts(draws: str) -> str:
+    """What moves a figure of a bill (JSON), by the draws (JSON) of its inputs."""
+
+def bill_ranking(draws: str) -> str:
+    """How often each design is the best one (JSON), by the draws (JSON) of the inputs of all."""
+
 def sort_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def io_target(path: str) -> str:
     """What a file or a block device is."""

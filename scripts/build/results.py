@@ -27,6 +27,7 @@ FILES = {
         (
             *("paper-survey", "job-survey", "tasks-survey", "service-survey"),
             *("paper-mean", "job-mean"),
+            *("doubts-report", "ranking-report"),
         ),
     ),
     "devices": (

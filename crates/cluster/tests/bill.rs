@@ -33,6 +33,8 @@ const OWNED: BillInputs = BillInputs {
     drives_embodied_kg: Some(50.0),
     drives_life_years: Some(5.0),
     wear: None,
+    wear_low: None,
+    wear_high: None,
 };
 
 #[track_caller]

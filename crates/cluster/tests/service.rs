@@ -6,9 +6,11 @@ mod common;
 use common::MadeTrace;
 use common::machines::{catalogue, machine, made, near, second, without_reference, write};
 use gordon_cluster::ClusterError;
+use gordon_cluster::model::cost::{Goals, Objective};
 use gordon_cluster::model::service::ServiceSurvey;
 use gordon_cluster::model::service::report::{ServiceReport, ServiceVerdictBy};
 use gordon_cluster::space::catalogue::MachineCatalogue;
+use gordon_cluster::space::operation::Operation;
 use gordon_cluster::survey::{ReportOf, run};
 use gordon_cluster::trace::charge::Charge;
 use gordon_trace::{ColumnKind, Columns, DiskSample, InterfaceInfo, MachineInfo, Sample};
@@ -38,6 +40,7 @@ fn survey(traces: Vec<String>, text: &str, nodes: &[u32]) -> ServiceSurvey {
         headroom: 0.3,
         charge: Charge::Machine,
         catalogue: catalogue(text),
+        goals: Goals::default(),
         rows: 1000,
         table: None,
     }
@@ -499,4 +502,89 @@ fn samples_of_a_fast_part_are_between_sequential_and_random() {
     assert!(high > 0.3 && high < 0.8 && low < 0.1 * high, "{low} {high}");
     near(found.used.disk.unwrap(), (low * high).sqrt());
     near(design(&report, "2 x disk").range["disk"][1].unwrap(), high / 2.0);
+}
+
+/// Runs are months, which follow one another.
+fn operation() -> Operation {
+    Operation {
+        years: 5.0,
+        hours_per_year: 4383.0,
+        runs_per_day: None,
+        price_per_kwh: 0.2,
+        pue: 1.5,
+        grams_per_kwh: 500.0,
+    }
+}
+
+/// Machines that are bought: one of a high price, and one of a high power.
+fn owned() -> String {
+    let bought = |id: &str, price: f64, active: u32| {
+        machine(id, 4, 2.0, "16GiB", VOLUME, "10Gb")
+            + &format!(
+                "price_per_hour = {}\npurchase_price = {price:.1}\nidle = \"10W\"\n\
+                 active = \"{active}W\"\nembodied_kg = 100.0\n",
+                price / 20_000.0
+            )
+    };
+    bought("traced", 1000.0, 50) + &bought("hungry", 800.0, 450)
+}
+
+fn surveyed(objectives: &[Objective], limits: Goals) -> Report {
+    let (_folder, trace) = traced(&load([1.0; 100]));
+    let mut survey = survey(vec![trace], &owned(), &[1]);
+    survey.catalogue.operation = Some(operation());
+    survey.goals = Goals { objectives: objectives.to_vec(), ..limits };
+    answer(&survey)
+}
+
+#[test]
+fn a_month_has_its_share_of_the_purchase_and_its_electricity() {
+    let report = surveyed(&[Objective::Tco], Goals::default());
+    let bill = design(&report, "1 x traced").bill.unwrap().bill;
+    let months = 365.25 * 24.0 / 730.0;
+    near(bill.runs_per_year.unwrap(), months);
+    near(bill.busy.unwrap(), 1.0);
+    near(bill.purchase.unwrap(), 1000.0 / 5.0 / months);
+    // A quarter of the cores is busy: 20 W, for 730 hours.
+    near(bill.electricity.unwrap(), 0.020 * 730.0 * 1.5 * 0.2);
+    near(bill.total.unwrap(), 1000.0 / 5.0 / months + 4.38);
+    near(bill.carbon_use_kg.unwrap(), 0.020 * 730.0 * 1.5 * 0.5);
+    assert_eq!(report.extras.objectives, [Objective::Tco]);
+}
+
+#[test]
+fn the_total_of_a_month_may_choose_another_machine_than_its_price() {
+    let by = |objectives: &[Objective]| {
+        let report = surveyed(objectives, Goals::default());
+        verdict(&report).map(|(id, by)| (id.to_owned(), by))
+    };
+    assert_eq!(by(&[]), Some(("1 x hungry".into(), ServiceVerdictBy::Price)));
+    assert_eq!(by(&[Objective::Tco]), Some(("1 x traced".into(), ServiceVerdictBy::Tco)));
+    assert_eq!(by(&[Objective::Carbon]), Some(("1 x traced".into(), ServiceVerdictBy::Carbon)));
+    assert_eq!(by(&[Objective::Energy]), Some(("1 x traced".into(), ServiceVerdictBy::Power)));
+    let named = surveyed(&[Objective::Tco], Goals::default()).named;
+    assert!(
+        named.iter().any(|(name, id)| *name == "least-tco" && id.as_deref() == Some("1 x traced"))
+    );
+}
+
+#[test]
+fn limits_leave_out_designs_of_a_service() {
+    let limits = Goals { max_power_w: Some(100.0), ..Goals::default() };
+    assert_eq!(verdict(&surveyed(&[], limits)).unwrap().0, "1 x traced");
+    let none = Goals { max_price: Some(1.0), ..Goals::default() };
+    assert_eq!(verdict(&surveyed(&[], none)), None);
+}
+
+#[test]
+fn a_service_has_neither_a_time_nor_a_deadline() {
+    let (_folder, trace) = traced(&load([1.0; 100]));
+    for goals in [
+        Goals { objectives: vec![Objective::Time], ..Goals::default() },
+        Goals { deadline_s: Some(1.0), ..Goals::default() },
+    ] {
+        let survey = ServiceSurvey { goals, ..survey(vec![trace.clone()], &owned(), &[1]) };
+        let error = run(&survey, &Progress::default()).unwrap_err();
+        assert!(matches!(error, ClusterError::Impossible { .. }), "{error}");
+    }
 }

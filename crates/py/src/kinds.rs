@@ -8,6 +8,7 @@ use gordon_cachesim::flashcache::{Design, FlashCacheReport};
 use gordon_cachesim::tiered::TieredReport;
 use gordon_cachesim::{CacheReport, CurveReport};
 use gordon_capture::CaptureOutcome;
+use gordon_cluster::model::doubt::{DoubtsReport, RankingReport};
 use gordon_cluster::model::job::mean::JobMeanReport;
 use gordon_cluster::model::job::report::{JobExtras, MachineReport};
 use gordon_cluster::model::paper::mean::PaperMeanReport;
@@ -57,13 +58,15 @@ pub(crate) const KINDS: [Kind; 13] = [
 ];
 
 /// A type of the Python package has the name of its kind; `scripts/build/results.py` writes them.
-pub(crate) const REPORTS: [ReportKind; 43] = [
+pub(crate) const REPORTS: [ReportKind; 45] = [
     ReportKind::of::<SurveyReport<DesignReport, PaperExtras>>("paper-survey"),
     ReportKind::of::<SurveyReport<MachineReport, JobExtras>>("job-survey"),
     ReportKind::of::<SurveyReport<TasksReport, TasksExtras>>("tasks-survey"),
     ReportKind::of::<SurveyReport<ServiceReport, ServiceExtras>>("service-survey"),
     ReportKind::of::<PaperMeanReport>("paper-mean"),
     ReportKind::of::<JobMeanReport>("job-mean"),
+    ReportKind::of::<DoubtsReport>("doubts-report"),
+    ReportKind::of::<RankingReport>("ranking-report"),
     ReportKind::of::<Report<FlashReport>>("flash-run"),
     ReportKind::of::<Report<DiskReport>>("disk-run"),
     ReportKind::of::<WaReport>("wa-report"),

@@ -165,6 +165,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey_mean, module)?)?;
     module.add_function(wrap_pyfunction!(survey::bills, module)?)?;
+    module.add_function(wrap_pyfunction!(survey::bill_doubts, module)?)?;
+    module.add_function(wrap_pyfunction!(survey::bill_ranking, module)?)?;
     module.add_function(wrap_pyfunction!(survey::pareto_front, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey_missing, module)?)?;
     module.add_function(wrap_pyfunction!(survey::replay_one, module)?)?;

@@ -3,6 +3,7 @@
 use crate::error::raise;
 use crate::watch::watch;
 use gordon_cluster::model::bill::{BillInputs, BillReport};
+use gordon_cluster::model::doubt::BillDraws;
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::mean::JobMean;
 use gordon_cluster::model::paper::PaperSurvey;
@@ -18,8 +19,8 @@ use gordon_config::from_json;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Runs the survey by `model`, which `config` (JSON) describes, and returns its report (JSON).
@@ -91,7 +92,29 @@ pub fn bills(cases: &str) -> PyResult<String> {
         Ok(case.inputs.report(&case.operation))
     };
     let found = cases.iter().map(bill).collect::<PyResult<Vec<BillReport>>>()?;
-    serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
+    json(&found)
+}
+
+/// What moves a figure of a bill (JSON), by the `draws` (JSON) of its inputs.
+#[pyfunction]
+pub fn bill_doubts(draws: &str) -> PyResult<String> {
+    json(&drawn(draws)?.doubts())
+}
+
+/// How often each design is the best one (JSON), by the `draws` (JSON) of the inputs of all.
+#[pyfunction]
+pub fn bill_ranking(draws: &str) -> PyResult<String> {
+    json(&drawn(draws)?.ranking())
+}
+
+fn drawn(draws: &str) -> PyResult<BillDraws> {
+    let draws: BillDraws = from_json(draws, "draws").map_err(raise)?;
+    draws.operation.check().map_err(raise)?;
+    Ok(draws)
+}
+
+fn json(report: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(report).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// The replays that a survey needs and the folder `cache` does not have (JSON): `jobs` for

@@ -334,6 +334,11 @@ class BillInputs(TypedDict):
     #: Rated endurance of its drives that a run uses, or of the rated starts of disks that it puts
     #: in standby, 0 to 1; `None` if it is unknown.
     wear: float | None
+    #: The most that it may be: the drives are full, and all writes are random. `None` if that is
+    #: unknown.
+    wear_high: float | None
+    #: The least that it may be.
+    wear_low: float | None
 
 
 class BillReport(TypedDict):
@@ -803,6 +808,9 @@ class TasksSurvey(TypedDict):
 class ServiceReport(TypedDict):
     """A machine with one of its storages and networks, and a number of such nodes."""
 
+    #: What a month of 730 hours costs in all: the bill of a run of that length, after which the
+    #: next one follows. `None` if it is not said how machines are used.
+    bill: BillReport | None
     #: Speed of a logical processor, in the unit of the space.
     core_speed: float
     #: Logical processors of a node.
@@ -928,7 +936,7 @@ class NearService(TypedDict):
 
 
 #: What a recommendation goes by.
-ServiceVerdictBy = Literal["price", "power", "cores"]
+ServiceVerdictBy = Literal["price", "power", "cores", "tco", "carbon", "life"]
 
 
 class ServiceVerdict(TypedDict):
@@ -974,6 +982,10 @@ class ServiceSurvey(TypedDict):
     nearest: NearService | None
     #: Number of nodes.
     nodes: int
+    #: What the choices go by, if that is given.
+    objectives: list[Objective]
+    #: How machines are used; a run is a month. `None` if that is not said.
+    operation: Operation | None
     #: The recorded machine.
     reference: ReferenceReport
     #: The distinct storages on which they were replayed.

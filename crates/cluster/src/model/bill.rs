@@ -28,6 +28,7 @@ use crate::space::machines::part_of;
 use crate::space::node::StoragePower;
 use crate::space::operation::Operation;
 use crate::space::resources::Rate;
+use crate::space::wear::{NewDrives, full_amplification};
 use crate::space::whole::WholePower;
 use gordon_units::{Sourced, Watts};
 use schemars::JsonSchema;
@@ -69,6 +70,11 @@ pub struct BillInputs {
     /// Rated endurance of its drives that a run uses, or of the rated starts of disks that it puts
     /// in standby, 0 to 1; `None` if it is unknown.
     pub wear: Option<f64>,
+    /// The least that it may be.
+    pub wear_low: Option<f64>,
+    /// The most that it may be: the drives are full, and all writes are random. `None` if that is
+    /// unknown.
+    pub wear_high: Option<f64>,
 }
 
 /// What a run costs.
@@ -120,6 +126,8 @@ pub(super) struct Drives {
     rated_life_years: Option<f64>,
     idle: Watts,
     active: Watts,
+    /// Bytes that they program for each byte of random writes while they are full.
+    full_amplification: Option<f64>,
 }
 
 impl Drives {
@@ -134,7 +142,8 @@ impl Drives {
         let levels = StoragePower::new(name, count, parts)?.levels();
         let number = |value: &Option<Sourced<f64>>| value.as_ref().map(|value| **value);
         let of_all = |value: &Option<Sourced<f64>>| Some(number(value)? * f64::from(count));
-        let (price, embodied_kg, rated_life_years) = match parts.flash.get(name) {
+        let flash = parts.flash.get(name);
+        let (price, embodied_kg, rated_life_years) = match flash {
             Some(part) => (&part.price, &part.embodied_kg, &part.rated_life_years),
             None => {
                 let part = part("storage", &parts.disk, name)?;
@@ -147,8 +156,60 @@ impl Drives {
             rated_life_years: number(rated_life_years),
             idle: levels.idle,
             active: levels.most(),
+            full_amplification: flash.and_then(full_amplification),
         })
     }
+
+    /// The wear of a run, of which `wear` was simulated on new drives.
+    pub fn simulated(&self, wear: f64) -> Wear {
+        let high = match wear > 0.0 {
+            true => self.full_amplification.map(|most| wear * most),
+            false => Some(wear),
+        };
+        Wear { likely: wear, low: wear, high }
+    }
+
+    /// The wear of a run that writes bytes sequentially; `None` without drives of the catalogue.
+    pub fn written(&self, new: Option<&NewDrives>, bytes: &WrittenBytes) -> Option<Wear> {
+        let new = new?;
+        let all = bytes.kept + bytes.temporary;
+        Some(Wear {
+            likely: new.wear(all),
+            low: new.wear(bytes.kept),
+            high: self.simulated(new.wear(all) / new.amplification()).high,
+        })
+    }
+}
+
+/// Share of the rated endurance of the most written drive that a run uses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Wear {
+    pub likely: f64,
+    pub low: f64,
+    /// `None` if it is unknown.
+    pub high: Option<f64>,
+}
+
+impl Wear {
+    /// A share that is known.
+    pub const fn exactly(share: f64) -> Self {
+        Self { likely: share, low: share, high: Some(share) }
+    }
+
+    /// Nothing says where in its range it is: the middle of the logarithms.
+    pub fn between(self) -> Self {
+        let likely = self.high.map_or(self.likely, |high| (self.low * high).sqrt());
+        Self { likely, ..self }
+    }
+}
+
+/// Bytes that a run writes to the drives of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct WrittenBytes {
+    /// Of files that stay.
+    pub kept: f64,
+    /// Of files that are deleted when the run ends, perhaps before they have left the page cache.
+    pub temporary: f64,
 }
 
 /// A run on nodes of a machine.
@@ -158,8 +219,8 @@ pub(super) struct Run {
     pub time: f64,
     pub energy: Option<f64>,
     pub rate: Option<Rate>,
-    /// Share of the rated endurance of the most written drive, or of the rated starts of a disk.
-    pub wear: Option<f64>,
+    /// Wear of the most written drive, or of the rated starts of a disk.
+    pub wear: Option<Wear>,
 }
 
 impl Run {
@@ -200,7 +261,9 @@ impl BillInputs {
             embodied_kg: number(&machine.embodied_kg),
             drives_embodied_kg: drives.embodied_kg,
             drives_life_years: drives.rated_life_years,
-            wear: run.wear,
+            wear: run.wear.map(|wear| wear.likely),
+            wear_low: run.wear.map(|wear| wear.low),
+            wear_high: run.wear.and_then(|wear| wear.high),
         }
     }
 

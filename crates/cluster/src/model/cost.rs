@@ -100,6 +100,16 @@ impl Goals {
             None => Ok(()),
         }
     }
+
+    /// Whether a design is within the limits. An unknown figure is not.
+    pub(super) fn allows(&self, figures: &Figures) -> bool {
+        let within = |limit: Option<f64>, value: Option<f64>| {
+            limit.is_none_or(|limit| value.is_some_and(|value| value <= limit))
+        };
+        within(self.max_power_w, figures.power)
+            && within(self.max_price, figures.price)
+            && within(self.min_life_years.map(|least| -least), figures.of(Objective::Life))
+    }
 }
 
 /// What choices compare: the upper end of the time, and what that time costs.
@@ -119,7 +129,7 @@ pub(super) struct Figures {
 impl Figures {
     /// The figures of a run; the power is left out.
     pub fn of_run(run: &Run, bill: Option<&Bill>) -> Self {
-        let is_unworn = run.wear == Some(0.0);
+        let is_unworn = run.wear.is_some_and(|wear| wear.likely <= 0.0);
         Self {
             time: run.time,
             energy: run.energy,
@@ -135,7 +145,7 @@ impl Figures {
     }
 
     /// The value of an objective, of which the least is best.
-    fn of(&self, objective: Objective) -> Option<f64> {
+    pub fn of(&self, objective: Objective) -> Option<f64> {
         match objective {
             Objective::Time => Some(self.time),
             Objective::Price => self.price,
@@ -203,20 +213,9 @@ impl Compared {
         [self.objectives.len()].into_iter().chain(self.costs.iter().map(|_| 2)).collect()
     }
 
-    /// Whether a design is within the limits. An unknown figure is not.
-    pub fn allows(&self, figures: &Figures) -> bool {
-        let within = |limit: Option<f64>, value: Option<f64>| {
-            limit.is_none_or(|limit| value.is_some_and(|value| value <= limit))
-        };
-        let Goals { max_power_w, max_price, min_life_years, .. } = self.goals;
-        within(max_power_w, figures.power)
-            && within(max_price, figures.price)
-            && within(min_life_years.map(|least| -least), figures.of(Objective::Life))
-    }
-
     /// Compares a design with the fronts, and proposes it for the names.
     pub fn compare(&self, number: u64, figures: &Figures, choice: &mut Choice) {
-        if !self.allows(figures) {
+        if !self.goals.allows(figures) {
             return;
         }
         let all: Option<Vec<f64>> = self.objectives.iter().map(|one| figures.of(*one)).collect();

@@ -14,7 +14,9 @@
 //! | `job` | [`job::load`] | [`job::group`] | `JobDesign` |
 
 pub mod bill;
+mod bill_rows;
 pub mod cost;
+pub mod doubt;
 pub mod job;
 mod line;
 pub mod paper;

@@ -18,4 +18,5 @@ pub mod resources;
 pub mod standby;
 pub(crate) mod storage;
 pub mod supply;
+pub(crate) mod wear;
 pub mod whole;

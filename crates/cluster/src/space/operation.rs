@@ -24,6 +24,14 @@ pub struct Operation {
     pub grams_per_kwh: f64,
 }
 
+/// The ranges of the values.
+const YEARS: [f64; 2] = [1e-3, 100.0];
+const HOURS_PER_YEAR: [f64; 2] = [1e-3, 8784.0];
+const RUNS_PER_DAY: [f64; 2] = [1e-6, 86_400_000.0];
+const PRICE_PER_KWH: [f64; 2] = [0.0, 1e4];
+const PUE: [f64; 2] = [1.0, 10.0];
+const GRAMS_PER_KWH: [f64; 2] = [0.0, 2000.0];
+
 impl Operation {
     /// Checks all values.
     ///
@@ -31,12 +39,12 @@ impl Operation {
     /// Returns an error for a value outside of its range.
     pub fn check(&self) -> Result<(), ClusterError> {
         for (key, value, [least, most]) in [
-            ("years", self.years, [1e-3, 100.0]),
-            ("hours_per_year", self.hours_per_year, [1e-3, 8784.0]),
-            ("runs_per_day", self.runs_per_day.unwrap_or(1.0), [1e-6, 86_400_000.0]),
-            ("price_per_kwh", self.price_per_kwh, [0.0, 1e4]),
-            ("pue", self.pue, [1.0, 10.0]),
-            ("grams_per_kwh", self.grams_per_kwh, [0.0, 2000.0]),
+            ("years", self.years, YEARS),
+            ("hours_per_year", self.hours_per_year, HOURS_PER_YEAR),
+            ("runs_per_day", self.runs_per_day.unwrap_or(1.0), RUNS_PER_DAY),
+            ("price_per_kwh", self.price_per_kwh, PRICE_PER_KWH),
+            ("pue", self.pue, PUE),
+            ("grams_per_kwh", self.grams_per_kwh, GRAMS_PER_KWH),
         ] {
             if !(least..=most).contains(&value) {
                 return Err(ClusterError::Impossible {
@@ -46,5 +54,18 @@ impl Operation {
             }
         }
         Ok(())
+    }
+
+    /// Moves values outside of their ranges to the nearest end.
+    pub(crate) fn clamp(&mut self) {
+        let within = |value: &mut f64, [least, most]: [f64; 2]| *value = value.clamp(least, most);
+        within(&mut self.years, YEARS);
+        within(&mut self.hours_per_year, HOURS_PER_YEAR);
+        within(&mut self.price_per_kwh, PRICE_PER_KWH);
+        within(&mut self.pue, PUE);
+        within(&mut self.grams_per_kwh, GRAMS_PER_KWH);
+        if let Some(runs) = &mut self.runs_per_day {
+            within(runs, RUNS_PER_DAY);
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::space::config::Parts;
 use crate::space::storage::DEFAULT_DEPTH;
 
 /// Hours of a month, for which the price of a volume is.
-const HOURS_OF_MONTH: f64 = 730.0;
+pub(crate) const HOURS_OF_MONTH: f64 = 730.0;
 /// Seconds for which a volume has its burst bandwidth: Amazon and Microsoft promise half an hour a
 /// day (the sources of `storage` in the spaces ec2 and azure).
 pub(crate) const BURST: f64 = 1800.0;

@@ -152,19 +152,11 @@ pub fn write_amplification(
     let (before, erases) = (array.array.pages(), array.array.ftl().stats().erases);
     array.write(window * u64::from(MEASURED_WINDOWS), progress)?;
     let pages = array.array.pages() - before;
-    let b = f64::from(config.pages_per_block);
     // rho after rounding to whole pages.
     let rho = ratio(u64::from(array.logical), window);
-    let theory = match config.policy {
-        _ if config.hot_cold.is_some() => None,
-        VictimPolicy::Greedy => Some(theory::greedy(rho, b)),
-        VictimPolicy::Fifo => Some(theory::fifo(rho)),
-        VictimPolicy::Random => Some(theory::random(rho)),
-        VictimPolicy::DChoices => {
-            let choices = config.choices.unwrap_or(2);
-            Some(theory::d_choices(rho, config.pages_per_block, choices))
-        }
-        VictimPolicy::CostBenefit => None,
+    let theory = match config.hot_cold {
+        Some(_) => None,
+        None => theory::uniform(config.policy, config.choices, rho, config.pages_per_block),
     };
     Ok(WaReport {
         kind: "modelled: the simulated translation layer programmed these pages",

@@ -1,7 +1,22 @@
 //! Theoretical write amplification under uniform random writes, with rho logical pages per page of
 //! the closed blocks and alpha = 1 / rho.
 
+use gordon_ftl::VictimPolicy;
 use libm::exp;
+
+/// Number of random blocks of `d-choices` unless it is given.
+const CHOICES: u32 = 2;
+
+/// The write amplification of a policy on blocks of `b` pages; `None` if there is no theory.
+pub fn uniform(policy: VictimPolicy, choices: Option<u32>, rho: f64, b: u32) -> Option<f64> {
+    match policy {
+        VictimPolicy::Greedy => Some(greedy(rho, f64::from(b))),
+        VictimPolicy::Fifo => Some(fifo(rho)),
+        VictimPolicy::Random => Some(random(rho)),
+        VictimPolicy::DChoices => Some(d_choices(rho, b, choices.unwrap_or(CHOICES))),
+        VictimPolicy::CostBenefit => None,
+    }
+}
 
 /// Random victim: it holds as many valid pages as the mean of the array, so a fraction 1 - rho of
 /// its pages is gained.

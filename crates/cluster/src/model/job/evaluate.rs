@@ -141,8 +141,8 @@ impl<'a> JobModel<'a> {
     ) -> Vec<Figures> {
         let own: Vec<_> = designs.iter().map(|design| self.job_design(design)).collect();
         let figures = |((own, time), design): ((&JobDesign, f64), &&MachineDesign<'_>)| {
-            let run = group.run(own, time);
             let drives = &self.drives[design.place];
+            let run = group.run(own, drives, time);
             Figures {
                 power: busy_power(own.power, drives, design.nodes),
                 ..Figures::of_run(
@@ -159,6 +159,17 @@ impl<'a> JobModel<'a> {
         let operation = self.survey.catalogue.operation.as_ref()?;
         let drives = &self.drives[design.place];
         Some(BillInputs::of(run, design.machine, own.power, drives).report(operation))
+    }
+
+    /// What a run of `secs` seconds costs in all; `None` if it is not said how machines are used.
+    pub(super) fn bill_of(
+        &self,
+        group: &JobGroup<'_>,
+        own: &JobDesign,
+        design: &MachineDesign<'_>,
+        secs: f64,
+    ) -> Option<BillReport> {
+        self.bill(&group.run(own, &self.drives[design.place], secs), own, design)
     }
 
     /// The idle time that no machine shortens, and its share of the time of a design.
@@ -213,7 +224,7 @@ impl<'a> JobModel<'a> {
                 price_high: group.price(&own, time.high),
                 spin_down: group.spin_down(&own, time.time),
             },
-            bill: self.bill(&group.run(&own, time.time), &own, design),
+            bill: self.bill_of(group, &own, design, time.time),
             limits: shares(&group.limits(&own)),
         }
     }

@@ -14,7 +14,7 @@
 //! Left out: what `job` does not model.
 
 use super::load::{JobLoad, JobStretches};
-use crate::model::bill::Run;
+use crate::model::bill::{Drives, Run, Wear};
 use crate::model::job::range::{
     End, JobRange, PreparedSample, RangeSource, SAMPLE_SOURCES, SPEED, SampleTimes, SourceEnds,
     computing_error, range, upper_end,
@@ -146,14 +146,14 @@ impl<'a> JobGroup<'a> {
 
     /// Share of the rated endurance of the most written drive that a run uses, or of the rated
     /// starts of a disk.
-    fn wear(&self, design: &JobDesign) -> Option<f64> {
+    fn wear(&self, design: &JobDesign, drives: &Drives) -> Option<Wear> {
         let asleep = self.asleep(design);
         if asleep.starts == 0 {
-            return self.load.wear;
+            return self.load.wear.map(|wear| drives.simulated(wear));
         }
         let rated = self.load.standby?.rated_starts?;
         #[allow(clippy::cast_precision_loss)]
-        Some(f64::from(asleep.starts) / rated as f64)
+        Some(Wear::exactly(f64::from(asleep.starts) / rated as f64))
     }
 
     /// The upper end of the range of the time of each design.
@@ -251,14 +251,14 @@ impl<'a> JobGroup<'a> {
         design.rate.map(|rate| rate.price(self.load.nodes.target, secs))
     }
 
-    /// A run of `secs` seconds.
-    pub(in crate::model) fn run(&self, design: &JobDesign, secs: f64) -> Run {
+    /// A run of `secs` seconds on nodes with these drives.
+    pub(in crate::model) fn run(&self, design: &JobDesign, drives: &Drives, secs: f64) -> Run {
         Run {
             nodes: self.load.nodes.target,
             time: secs,
             energy: self.energy(design, secs),
             rate: design.rate,
-            wear: self.wear(design),
+            wear: self.wear(design, drives),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Rows of the table of machines.
 
 use super::evaluate::JobModel;
+use crate::model::bill_rows;
 use crate::model::job::group::{JOB_LIMITS, JobColumns};
 use crate::space::machines::MachineDesign;
 use crate::survey::{Chunk, NamedColumn};
@@ -17,9 +18,14 @@ pub(super) fn rows(model: &JobModel<'_>, chunk: &Chunk, front: &[u64]) -> Vec<Na
     let on_front: Vec<bool> =
         numbers.iter().map(|number| front.binary_search(number).is_ok()).collect();
     let mut columns = JobColumns::default();
+    let mut bills = Vec::with_capacity(members.len());
     model.each_group(members, |group, designs, _| {
         let own: Vec<_> = designs.iter().map(|design| model.job_design(design)).collect();
-        columns.append(&group.columns(&own));
+        let found = group.columns(&own);
+        for ((design, own), secs) in designs.iter().zip(&own).zip(&found.time) {
+            bills.push(model.bill_of(group, own, design, *secs));
+        }
+        columns.append(&found);
     });
     let JobColumns { time, low, high, energy, price, limits } = columns;
     let all = || designs.iter();
@@ -51,6 +57,7 @@ pub(super) fn rows(model: &JobModel<'_>, chunk: &Chunk, front: &[u64]) -> Vec<Na
     for (name, shares) in JOB_LIMITS.iter().zip(limits) {
         add(&format!("limits_{name}"), whole(shares));
     }
+    table.extend(bill_rows::columns(&bills));
     table
 }
 

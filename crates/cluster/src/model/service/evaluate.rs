@@ -13,11 +13,17 @@ use super::resource::{LoadUse, PerResource, ResourceUse};
 use super::series::{Series, is_within};
 use super::traces::ServiceTraces;
 use crate::error::ClusterError;
+use crate::model::bill::{BillInputs, BillReport, Drives, Run, Wear, WrittenBytes, busy_power};
+use crate::model::cost::Figures;
 use crate::space::cores::UNKNOWN_SPEED;
 use crate::space::machine::Machine;
-use crate::space::machines::{MachineDesign, MachineSpace, Place};
+use crate::space::machines::{MachineDesign, MachineSpace, Place, part_of};
 use crate::space::node::{StoragePower, StorageWork, storage_power};
-use crate::trace::job_stream::JobStream;
+use crate::space::operation::Operation;
+use crate::space::resources::HOURS_OF_MONTH;
+use crate::space::storage::Storage;
+use crate::space::wear::NewDrives;
+use crate::trace::job_stream::{JobStream, SEQUENTIAL_SIZE};
 use rayon::prelude::*;
 
 /// Places of [`ServiceLoad::full`](super::load::ServiceLoad::full).
@@ -47,6 +53,34 @@ pub struct ServiceModel<'a> {
     cache_hits: Option<f64>,
     read_size: Option<f64>,
     volume_gib: f64,
+    /// How machines are used: they run months, one after another.
+    pub(super) operation: Option<Operation>,
+    /// By place.
+    drives: Vec<Drives>,
+    /// By place: the same while they are new; `None` without a part of the catalogue.
+    new_drives: Vec<Option<NewDrives>>,
+    /// What all nodes write; `None` if the record has no storage.
+    written: Option<Written>,
+}
+
+/// Hours for which nodes run in a month.
+const MONTH: f64 = HOURS_OF_MONTH * 3600.0;
+
+/// What all nodes of a service write.
+#[derive(Clone, Copy)]
+struct Written {
+    bytes_per_s: f64,
+    /// Whether the writes may be random although nothing says so.
+    may_be_random: bool,
+}
+
+impl Written {
+    fn of(load: &ServiceLoad, is_logged: bool) -> Self {
+        let mean = |of: fn(&ServiceSample) -> f64| load.series(of).mean();
+        let bytes_per_s = mean(|sample| sample.sum.bytes[1]);
+        let requests = mean(|sample| sample.sum.requests[1]);
+        Self { bytes_per_s, may_be_random: !is_logged && bytes_per_s < SEQUENTIAL_SIZE * requests }
+    }
 }
 
 /// A demand of all nodes.
@@ -78,6 +112,10 @@ pub(super) struct ServiceAnswer {
     pub keeps: PerResource<Option<bool>>,
     pub price: Option<f64>,
     pub power: Option<f64>,
+    /// What a month costs in all.
+    pub bill: Option<BillReport>,
+    /// What choices compare.
+    pub figures: Figures,
 }
 
 impl ServiceAnswer {
@@ -145,8 +183,27 @@ impl<'a> ServiceModel<'a> {
             false => Vec::new(),
         };
         let power = |place: &Place<'a>| storage_power(place.storage, &survey.catalogue.parts);
+        let drives = (space.places.iter())
+            .map(|place| Drives::of(place.storage, &survey.catalogue.parts))
+            .collect::<Result<_, _>>()?;
+        let parts = space.storage_parts();
+        let new: Vec<NewDrives> = parts
+            .par_iter()
+            .map(|part| NewDrives::of(&Storage::of(*part, &survey.catalogue.parts)?))
+            .collect::<Result<_, _>>()?;
+        let new_drives = space.places.iter().map(|place| {
+            let at = parts.binary_search(&part_of(place.storage)?).ok()?;
+            Some(new[at])
+        });
         let most = u32::try_from(load.nodes).unwrap_or(u32::MAX);
         Ok(Self {
+            operation: survey.catalogue.operation.clone().map(|operation| Operation {
+                runs_per_day: Some(24.0 / HOURS_OF_MONTH),
+                ..operation
+            }),
+            drives,
+            new_drives: new_drives.collect(),
+            written: load.recorded.disk.then(|| Written::of(load, is_logged)),
             work: [0, 1].map(|gain: usize| Demanded::of(&traces, |s| s.sum.work[gain])),
             network: Demanded::of(&traces, |sample| {
                 let [received, sent] = sample.sum.network;
@@ -231,12 +288,38 @@ impl<'a> ServiceModel<'a> {
         if disk.is_none() {
             keeps.disk = is_within(again, self.limit()).then_some(true);
         }
+        let power = self.power(design, nodes, cpu_mean);
+        let drives = &self.drives[design.place];
+        let month = Run {
+            nodes,
+            time: MONTH,
+            energy: power.map(|watts| watts * MONTH),
+            rate: machine.rate(self.volume_gib),
+            wear: self.wear(design.place, nodes),
+        };
+        let whole = machine.power(&self.survey.catalogue.parts);
+        let inputs = BillInputs::of(&month, machine, whole, drives);
+        let bill = self.operation.as_ref().map(|operation| inputs.report(operation));
         ServiceAnswer {
             uses,
             keeps,
-            price: machine.rate(self.volume_gib).map(|rate| rate.per_month(nodes)),
-            power: self.power(design, nodes, cpu_mean),
+            price: month.price(),
+            power,
+            bill,
+            figures: Figures {
+                power: busy_power(whole, drives, nodes),
+                ..Figures::of_run(&month, bill.as_ref().map(|found| &found.bill))
+            },
         }
+    }
+
+    /// Wear of the drives of a node in a month.
+    fn wear(&self, place: usize, nodes: u32) -> Option<Wear> {
+        let Written { bytes_per_s, may_be_random } = self.written?;
+        let kept = bytes_per_s * MONTH / f64::from(nodes);
+        let bytes = WrittenBytes { kept, temporary: 0.0 };
+        let found = self.drives[place].written(self.new_drives[place].as_ref(), &bytes)?;
+        Some(if may_be_random { found.between() } else { found })
     }
 
     /// The use of the cores, and its mean.
@@ -365,6 +448,7 @@ impl<'a> ServiceModel<'a> {
             price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
             price_per_month: answer.price,
             power_w: answer.power,
+            bill: answer.bill,
             is_reference: self.is_reference(number),
             keeps_up: answer.keeps_up(),
             short_of: answer.short_of(),

@@ -28,6 +28,7 @@ mod traces;
 mod verdict;
 
 use crate::error::ClusterError;
+use crate::model::cost::{Goals, Objective};
 use crate::model::job::measured;
 use crate::space::catalogue::MachineCatalogue;
 use crate::space::machines::MachineSpace;
@@ -58,6 +59,10 @@ pub struct ServiceSurvey {
     pub charge: Charge,
     /// The machines to compare, and the recorded one.
     pub catalogue: MachineCatalogue,
+    /// What the choices go by; a service has no time, so that neither the objective `time` nor a
+    /// deadline is possible. Default: the price, else the power, else the number of cores.
+    #[serde(default)]
+    pub goals: Goals,
     /// Number of designs in the report, unless more are notable.
     pub rows: usize,
     /// Parquet file to write, with a row for each design. Default: none.
@@ -140,5 +145,12 @@ fn check_survey(survey: &ServiceSurvey) -> Result<(), ClusterError> {
         let why = format!("{} is not from 0 to below 1", survey.headroom);
         return impossible("headroom", why);
     }
+    if survey.goals.objectives.contains(&Objective::Time) {
+        return impossible("goals.objectives", "a service has no time".into());
+    }
+    if survey.goals.deadline_s.is_some() {
+        return impossible("goals.deadline_s", "a service has no end".into());
+    }
+    survey.goals.check()?;
     survey.catalogue.check()
 }

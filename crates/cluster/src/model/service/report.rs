@@ -2,7 +2,10 @@
 //! unit.
 
 use super::resource::PerResource;
+use crate::model::bill::BillReport;
+use crate::model::cost::Objective;
 use crate::model::job::report::ReferenceReport;
+use crate::space::operation::Operation;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,6 +39,9 @@ pub struct ServiceReport {
     pub price_per_month: Option<f64>,
     /// Mean power of all nodes; `None` if unknown.
     pub power_w: Option<f64>,
+    /// What a month of 730 hours costs in all: the bill of a run of that length, after which the
+    /// next one follows. `None` if it is not said how machines are used.
+    pub bill: Option<BillReport>,
     /// Whether the load was recorded on this design.
     pub is_reference: bool,
     /// Whether the design keeps up; `None` if the record leaves it open.
@@ -131,6 +137,12 @@ pub enum ServiceVerdictBy {
     Power,
     /// The fewest cores, because neither prices nor powers are known.
     Cores,
+    /// The lowest cost of a month in all.
+    Tco,
+    /// The least carbon.
+    Carbon,
+    /// The longest life of flash.
+    Life,
 }
 
 /// A design that is named.
@@ -176,6 +188,10 @@ pub struct ServiceExtras {
     pub headroom: f64,
     /// The recorded load.
     pub load: LoadReport,
+    /// How machines are used; a run is a month. `None` if that is not said.
+    pub operation: Option<Operation>,
+    /// What the choices go by, if that is given.
+    pub objectives: Vec<Objective>,
     /// The recommended design; `None` if none is known to keep up.
     pub verdict: Option<ServiceVerdict>,
     /// The best design for which the record leaves open whether it keeps up, if it is better than

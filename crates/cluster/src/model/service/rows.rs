@@ -2,6 +2,7 @@
 
 use super::evaluate::ServiceModel;
 use super::resource::ResourceUse;
+use crate::model::bill_rows;
 use crate::survey::NamedColumn;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};
 use std::sync::Arc;
@@ -42,5 +43,7 @@ pub(super) fn rows(
             add(&format!("{figure}_{resource}"), Arc::new(values.collect::<Float64Array>()));
         }
     }
+    let bills: Vec<_> = answers.iter().map(|answer| answer.bill).collect();
+    table.extend(bill_rows::columns(&bills));
     table
 }

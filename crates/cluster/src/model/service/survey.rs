@@ -8,7 +8,7 @@ use super::rows::rows;
 use super::sample::Rates;
 use super::series::Series;
 use super::traces::{ServiceTraces, reference_report};
-use super::verdict::{NAMES, compare, conclude};
+use super::verdict::{compare, conclude, names};
 use crate::survey::report::Assumption;
 use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
 use crate::trace::report::StageOnDesign;
@@ -34,11 +34,12 @@ impl Model for ServiceModel<'_> {
     }
 
     fn names(&self) -> &'static [&'static str] {
-        &NAMES
+        names(&self.survey.goals)
     }
 
     fn objectives(&self) -> Vec<usize> {
-        vec![2]
+        // The greatest use is compared, too.
+        vec![self.survey.goals.objectives.len().max(1) + 1]
     }
 
     fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
@@ -54,6 +55,8 @@ impl Model for ServiceModel<'_> {
                 reference: reference_report(&self.traces.references),
                 headroom: self.survey.headroom,
                 load: load_report(&self.traces),
+                operation: self.operation.clone(),
+                objectives: self.survey.goals.objectives.clone(),
                 verdict: found.verdict,
                 maybe: found.maybe,
                 nearest: found.nearest,

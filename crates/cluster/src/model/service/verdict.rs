@@ -1,17 +1,48 @@
-//! The recommended design: the cheapest that keeps up; without prices the one of least power, and
+//! The recommended design: the best by the first objective that is known of one that keeps up.
+//! Without objectives the cheapest that keeps up; without prices the one of least power, and
 //! without powers the one with the fewest cores. Of equal ones, the one with fewer nodes.
 
 use super::evaluate::{ServiceAnswer, ServiceModel};
 use super::report::{NearService, ServiceVerdict, ServiceVerdictBy};
+use crate::model::cost::{Goals, Objective};
 use crate::survey::{Choice, Chosen, Key};
 
-/// Names of designs; those that do not keep up are named by the last two.
-pub(super) const NAMES: [&str; 5] = ["cheapest", "least-power", "smallest", "maybe", "nearest"];
+/// Names of designs; `maybe` and `nearest` are of those that do not keep up.
+const NAMES: [&str; 8] = [
+    "cheapest",
+    "least-power",
+    "smallest",
+    "maybe",
+    "nearest",
+    "least-tco",
+    "least-carbon",
+    "longest-life",
+];
 const CHEAPEST: usize = 0;
 const LEAST_POWER: usize = 1;
 const SMALLEST: usize = 2;
 const MAYBE: usize = 3;
 const NEAREST: usize = 4;
+const LEAST_TCO: usize = 5;
+const LEAST_CARBON: usize = 6;
+const LONGEST_LIFE: usize = 7;
+
+/// The name of the best design by an objective, and what a verdict by it goes by.
+const fn name(objective: Objective) -> (usize, ServiceVerdictBy) {
+    match objective {
+        Objective::Time | Objective::Price => (CHEAPEST, ServiceVerdictBy::Price),
+        Objective::Energy => (LEAST_POWER, ServiceVerdictBy::Power),
+        Objective::Tco => (LEAST_TCO, ServiceVerdictBy::Tco),
+        Objective::Carbon => (LEAST_CARBON, ServiceVerdictBy::Carbon),
+        Objective::Life => (LONGEST_LIFE, ServiceVerdictBy::Life),
+    }
+}
+
+/// Names of designs: those of objectives only if they are given.
+pub(super) fn names(goals: &Goals) -> &'static [&'static str] {
+    let most = goals.objectives.iter().map(|one| name(*one).0).max().unwrap_or(NEAREST);
+    &NAMES[..=most.max(NEAREST)]
+}
 
 /// What a service survey answers.
 #[derive(Default)]
@@ -30,17 +61,41 @@ fn cost(model: &ServiceModel<'_>, number: u64, answer: &ServiceAnswer) -> Key {
     [answer.price.unwrap_or(f64::INFINITY), answer.power.unwrap_or(f64::INFINITY), cores]
 }
 
-/// Compares a design with the front, of cost and greatest use, and proposes it for names.
+/// What designs are compared by, in order.
+fn key(model: &ServiceModel<'_>, number: u64, answer: &ServiceAnswer) -> Key {
+    let cost @ [price, power, _] = cost(model, number, answer);
+    let first = model.survey.goals.objectives.first();
+    first.map_or(cost, |first| [answer.figures.of(*first).unwrap_or(f64::INFINITY), price, power])
+}
+
+/// Compares a design with the front, of its costs and its greatest use, and proposes it for names.
 pub(super) fn compare(model: &ServiceModel<'_>, number: u64, choice: &mut Choice) {
     let answer = model.answer(number);
-    let key @ [price, power, cores] = cost(model, number, &answer);
+    let goals = &model.survey.goals;
+    if !goals.allows(&answer.figures) {
+        return;
+    }
+    let [price, power, cores] = cost(model, number, &answer);
     let nodes = f64::from(model.nodes(number));
     let (_, used) = answer.limit(model.limit());
     match answer.keeps_up() {
         Some(true) => {
-            let cost = *key.iter().find(|cost| cost.is_finite()).unwrap_or(&cores);
-            if price.is_finite() || !model.is_priced() {
-                choice.compare(0, number, &[cost, used]);
+            let figures: Option<Vec<f64>> = match goals.objectives.is_empty() {
+                true if price.is_finite() => Some(vec![price]),
+                true if model.is_priced() => None,
+                true if power.is_finite() => Some(vec![power]),
+                true => Some(vec![cores]),
+                false => goals.objectives.iter().map(|one| answer.figures.of(*one)).collect(),
+            };
+            if let Some(mut figures) = figures {
+                figures.push(used);
+                choice.compare(0, number, &figures);
+            }
+            for objective in &goals.objectives {
+                let place = name(*objective).0;
+                if let (LEAST_TCO.., Some(value)) = (place, answer.figures.of(*objective)) {
+                    choice.propose(place, number, [value, nodes, price]);
+                }
             }
             if price.is_finite() {
                 choice.propose(CHEAPEST, number, [price, nodes, power]);
@@ -50,7 +105,9 @@ pub(super) fn compare(model: &ServiceModel<'_>, number: u64, choice: &mut Choice
             }
             choice.propose(SMALLEST, number, [cores, nodes, power]);
         }
-        None if answer.may_keep_up(model.limit()) => choice.propose(MAYBE, number, key),
+        None if answer.may_keep_up(model.limit()) => {
+            choice.propose(MAYBE, number, key(model, number, &answer));
+        }
         None | Some(false) => choice.propose(NEAREST, number, [used, price, nodes]),
     }
 }
@@ -58,12 +115,13 @@ pub(super) fn compare(model: &ServiceModel<'_>, number: u64, choice: &mut Choice
 /// The answer of a choice.
 pub(super) fn conclude(model: &ServiceModel<'_>, chosen: &Chosen) -> ServiceConclusion {
     let best = |name: usize| chosen.best[name].map(|(_, number)| number);
-    let by = [
+    let wanted = model.survey.goals.objectives.iter().map(|one| name(*one));
+    let usual = [
         (CHEAPEST, ServiceVerdictBy::Price),
         (LEAST_POWER, ServiceVerdictBy::Power),
         (SMALLEST, ServiceVerdictBy::Cores),
     ];
-    let recommended = by.into_iter().find_map(|(name, by)| Some((best(name)?, by)));
+    let recommended = wanted.chain(usual).find_map(|(name, by)| Some((best(name)?, by)));
     let near = |number: u64| {
         let answer = model.answer(number);
         let (limit, _) = answer.limit(model.limit());
@@ -79,7 +137,7 @@ pub(super) fn conclude(model: &ServiceModel<'_>, chosen: &Chosen) -> ServiceConc
             used: used.and_then(|(_, used)| Some((*used)?.best.p99)),
         }
     };
-    let of = |number: u64| cost(model, number, &model.answer(number));
+    let of = |number: u64| key(model, number, &model.answer(number));
     let maybe = best(MAYBE).filter(|maybe| match recommended {
         Some((number, _)) => {
             let pairs = of(*maybe).into_iter().zip(of(number));

@@ -49,6 +49,8 @@ pub struct TaskDemand {
     pub moved: [f64; 2],
     /// The part of the bytes written that are of files.
     pub output: f64,
+    /// Bytes of its shuffle data and of its output, whether or not it waited for them.
+    pub files: [f64; 2],
     /// What it does if its cached block was evicted.
     pub recompute: Recompute,
     /// The share of its bytes for which it waited.
@@ -137,6 +139,7 @@ fn demand_of(
         remote: task.remote,
         moved: [input * on_disk, written * on_disk],
         output: task.output * on_disk,
+        files: [task.shuffle_written, task.output],
         recompute: Recompute::default(),
         waited: (waited / on_disk.max(f64::MIN_POSITIVE)).min(1.0),
         spill_ratio: if task.spilled > 0.0 { task.spilled_disk / task.spilled } else { 1.0 },

@@ -19,7 +19,7 @@ use super::traced::{find_written_back, reference_of, traced_node};
 use super::warm_up::WarmUp;
 use super::{TasksSpace, TasksSurvey, median};
 use crate::error::ClusterError;
-use crate::model::bill::{BillInputs, BillReport, Drives, Run, busy_power};
+use crate::model::bill::{BillInputs, BillReport, Drives, Run, WrittenBytes, busy_power};
 use crate::model::cost::{Compared, Figures};
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};
 use crate::space::machine::StorageTable;
@@ -30,6 +30,7 @@ use crate::space::part_times::part_times;
 use crate::space::reference::TraceReference;
 use crate::space::resources::{Rate, StorageTimes};
 use crate::space::storage::Storage;
+use crate::space::wear::NewDrives;
 use crate::space::whole::WholePower;
 use crate::survey::{Chunk, Model};
 use crate::trace::job_stream::JobStream;
@@ -62,6 +63,8 @@ pub struct TasksModel<'a> {
     drives: Vec<Drives>,
     /// By place: power of its simulated storage, if any.
     storage_power: Vec<Option<StoragePower>>,
+    /// By place: the same while they are new; `None` without a part of the catalogue.
+    new_drives: Vec<Option<NewDrives>>,
     needs: Needs,
     durations: Durations,
     /// Bytes of all tasks: read, written, and read of others.
@@ -111,6 +114,7 @@ pub(super) struct Answer {
     rate: Option<Rate>,
     /// Share of the time in which all cores of all nodes are busy.
     busy: f64,
+    written: WrittenBytes,
 }
 
 impl Answer {
@@ -128,15 +132,14 @@ impl Answer {
         Some(self.rate?.price(self.nodes, secs))
     }
 
-    /// A run of `secs` seconds. Tasks do not say what drives program, so that their wear is
-    /// unknown.
-    fn run(&self, secs: f64) -> Run {
+    /// A run of `secs` seconds on nodes with these drives.
+    fn run(&self, secs: f64, drives: &Drives, new: Option<&NewDrives>) -> Run {
         Run {
             nodes: self.nodes,
             time: secs,
             energy: self.energy(secs),
             rate: self.rate,
-            wear: None,
+            wear: drives.written(new, &self.written),
         }
     }
 }
@@ -157,8 +160,14 @@ impl<'a> TasksModel<'a> {
             .par_iter()
             .map(|part| part_times(&Storage::of(*part, &survey.catalogue.parts)?))
             .collect::<Result<_, _>>()?;
+        let new: Vec<NewDrives> = parts
+            .par_iter()
+            .map(|part| NewDrives::of(&Storage::of(*part, &survey.catalogue.parts)?))
+            .collect::<Result<_, _>>()?;
+        let part_at =
+            |table: &StorageTable| part_of(table).and_then(|part| parts.binary_search(&part).ok());
         let bandwidths = |table: &StorageTable| {
-            let at = part_of(table).and_then(|part| parts.binary_search(&part).ok());
+            let at = part_at(table);
             let file = table.measured.as_ref();
             let times = StorageTimes {
                 table,
@@ -210,6 +219,9 @@ impl<'a> TasksModel<'a> {
             storage_power: (space.machines.places.iter())
                 .map(|place| storage_power(place.storage, &survey.catalogue.parts))
                 .collect::<Result<_, _>>()?,
+            new_drives: (space.machines.places.iter())
+                .map(|place| part_at(place.storage).map(|at| new[at]))
+                .collect(),
             needs,
             durations: Durations::default(),
             recomputed: sum(|demand| demand.recompute.work),
@@ -343,6 +355,21 @@ impl<'a> TasksModel<'a> {
             storage: self.storage_power[design.place],
             rate: design.machine.rate(self.volume_gib(nodes)),
             busy: if all > 0.0 { (outcome.busy / all).min(1.0) } else { 0.0 },
+            written: self.written(cluster, work),
+        }
+    }
+
+    /// Bytes that are written to the drives of each node, spread evenly.
+    fn written(&self, cluster: &Cluster, work: &Work<'_>) -> WrittenBytes {
+        let held = &cluster.node.held;
+        let moved = self.application().cached.iter().filter(|blocks| blocks.moves_to_disk);
+        let evicted = moved.map(|blocks| blocks.bytes * held.missing).sum::<f64>();
+        let sum = |of: &dyn Fn(&TaskDemand) -> f64| work.demands.iter().map(of).sum::<f64>();
+        let temporary = sum(&|task| task.files[0] + task.spilled(held));
+        let nodes = f64::from(cluster.nodes);
+        WrittenBytes {
+            kept: sum(&|task| task.files[1]) * f64::from(cluster.replicas) / nodes,
+            temporary: (temporary + evicted) / nodes,
         }
     }
 
@@ -388,22 +415,26 @@ impl<'a> TasksModel<'a> {
     pub(super) fn figures(&self, number: u64) -> Figures {
         let (design, _, nodes) = self.cluster(number);
         let answer = self.answer(number);
-        let run = answer.run(answer.high);
+        let run = self.run(number, answer.high);
         Figures {
             power: busy_power(answer.power, &self.drives[design.place], nodes),
-            ..Figures::of_run(
-                &run,
-                self.bill(number, answer, &run).map(|found| found.bill).as_ref(),
-            )
+            ..Figures::of_run(&run, self.bill(number, &run).map(|found| found.bill).as_ref())
         }
     }
 
+    /// A run of a design that takes `secs` seconds.
+    pub(super) fn run(&self, number: u64, secs: f64) -> Run {
+        let place = self.cluster(number).0.place;
+        self.answer(number).run(secs, &self.drives[place], self.new_drives[place].as_ref())
+    }
+
     /// What a run costs in all; `None` if it is not said how machines are used.
-    fn bill(&self, number: u64, answer: &Answer, run: &Run) -> Option<BillReport> {
+    pub(super) fn bill(&self, number: u64, run: &Run) -> Option<BillReport> {
         let operation = self.survey.catalogue.operation.as_ref()?;
         let design = self.cluster(number).0;
         let drives = &self.drives[design.place];
-        Some(BillInputs::of(run, design.machine, answer.power, drives).report(operation))
+        let power = self.answer(number).power;
+        Some(BillInputs::of(run, design.machine, power, drives).report(operation))
     }
 
     /// Whether a design is the recorded cluster.
@@ -450,7 +481,7 @@ impl<'a> TasksModel<'a> {
                 price: answer.price(answer.time),
                 price_high: answer.price(answer.high),
             },
-            bill: self.bill(number, answer, &answer.run(answer.time)),
+            bill: self.bill(number, &self.run(number, answer.time)),
             limits: parts().map(|(part, secs)| (part.name().into(), secs / answer.time)).collect(),
             stages: match self.notable.get().is_some_and(|notable| notable.contains(&number)) {
                 true => self.stages(number),

@@ -98,6 +98,13 @@ impl Needs {
     }
 }
 
+impl TaskDemand {
+    /// Bytes that it spills to storage where nodes hold `held`.
+    pub(super) fn spilled(&self, held: &Held) -> f64 {
+        (self.memory - held.execution).max(0.0) * self.spill_ratio
+    }
+}
+
 /// Share of `bytes` that a memory of `capacity` bytes does not hold.
 fn lacking(bytes: f64, capacity: f64) -> f64 {
     if bytes > capacity { 1.0 - capacity / bytes } else { 0.0 }

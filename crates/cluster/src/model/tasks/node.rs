@@ -134,8 +134,7 @@ impl TaskPhases {
     pub fn of(demand: &TaskDemand, cluster: &Cluster) -> Self {
         let node = &cluster.node;
         let secs = |[read, write]: [f64; 2]| read / node.storage[0] + write / node.storage[1];
-        let excess = (demand.memory - node.held.execution).max(0.0);
-        let spill = secs([excess * demand.spill_ratio; 2]);
+        let spill = secs([demand.spilled(&node.held); 2]);
         let recompute = match demand.recompute.from < node.held.missing {
             true => demand.recompute,
             false => Recompute::default(),

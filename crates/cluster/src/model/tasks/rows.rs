@@ -1,6 +1,7 @@
 //! Rows of the table of clusters.
 
 use super::evaluate::TasksModel;
+use crate::model::bill_rows;
 use crate::survey::{Chunk, NamedColumn};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};
 use std::sync::Arc;
@@ -31,5 +32,9 @@ pub(super) fn rows(model: &TasksModel<'_>, chunk: &Chunk, front: &[u64]) -> Vec<
     add("floor_s", whole(found.iter().map(|answer| answer.floor).collect()));
     add("energy_j", known(found.iter().map(|answer| answer.energy(answer.time)).collect()));
     add("price", known(found.iter().map(|answer| answer.price(answer.time)).collect()));
+    let bills: Vec<_> = (numbers.iter().zip(&found))
+        .map(|(number, answer)| model.bill(*number, &model.run(*number, answer.time)))
+        .collect();
+    table.extend(bill_rows::columns(&bills));
     table
 }

@@ -86,6 +86,7 @@ fn part_of(recorded: &[TaskDemand], at: u32, count: u32) -> TaskDemand {
         remote: task.remote * width,
         moved: task.moved.map(|bytes| bytes * width),
         output: task.output * width,
+        files: task.files.map(|bytes| bytes * width),
         recompute: task.recompute.times(width),
         memory: task.memory * width,
         ..task
