@@ -1,6 +1,7 @@
 """The commands of `gordon cost`."""
 
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.costs import PetabyteOptions, PriceOptions, ReplicasOptions, TcoOptions
 from gordon.options.loads import BenchLoad, PatternOrTrace, TraceLoad
-from gordon.options.outputs import PetabyteTable, ReplicasTable, TcoTable
+from gordon.options.outputs import CostTables, ListTable, PetabyteTable, ReplicasTable, TcoTable
 
 
 @click.group(cls=options.InOrder)
@@ -20,8 +21,10 @@ def cost() -> None:
 @cost.command()
 @command.of(PetabyteOptions)
 @options.json_out
-@command.of(PetabyteTable)
-def petabyte(json_path: str | None, csv_path: str | None, **given: Any) -> None:
+@command.of(PetabyteTable, CostTables)
+def petabyte(
+    json_path: str | None, csv_path: str | None, parquet: str | None, **given: Any
+) -> None:
     """Compute the cost and power of storing a petabyte in DRAM, flash and disks.
 
     The model is that of section 6.2 of the Gordon paper: servers with as many media as they have
@@ -31,12 +34,14 @@ def petabyte(json_path: str | None, csv_path: str | None, **given: Any) -> None:
     from gordon.cli import output
     from gordon.cli.cost_view import show_petabyte
     from gordon.cost import petabyte as computed
+    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path)
+    output.check(json_path, csv_path, folder=parquet)
     result = computed(**only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["by_processors"]))]
-    output.finish(lambda console: show_petabyte(console, result), files)
+    made = [(parquet, partial(to_parquet, result))]
+    output.finish(lambda console: show_petabyte(console, result), files, made)
 
 
 @cost.command()
@@ -45,8 +50,14 @@ def petabyte(json_path: str | None, csv_path: str | None, **given: Any) -> None:
 @command.of(PatternOrTrace, BenchLoad, without=["order", "queues"])
 @command.of(TraceLoad)
 @options.json_out
-@command.of(ReplicasTable)
-def replicas(trace: str | None, json_path: str | None, csv_path: str | None, **given: Any) -> None:
+@command.of(ReplicasTable, CostTables)
+def replicas(
+    trace: str | None,
+    json_path: str | None,
+    csv_path: str | None,
+    parquet: str | None,
+    **given: Any,
+) -> None:
     """Compare replicas on flash, on disks, and on sleeping disks.
 
     Section 6.1 of the Gordon paper keeps one replica in flash and the others on disks that are spun
@@ -64,45 +75,57 @@ def replicas(trace: str | None, json_path: str | None, csv_path: str | None, **g
     from gordon.cli.replicas_view import show_replicas
     from gordon.cli.trace_input import reading
     from gordon.cost import replicas as simulated
+    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, used=[trace])
+    output.check(json_path, csv_path, folder=parquet, used=[trace])
     read = nullcontext() if trace is None else reading(trace, given, objects=False)
     with read, Part("simulating") as progress:
         result = simulated(trace, progress=progress.tick, **only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["by_rate"]))]
-    output.finish(lambda console: show_replicas(console, result), files)
+    made = [(parquet, partial(to_parquet, result))]
+    output.finish(lambda console: show_replicas(console, result), files, made)
 
 
 @cost.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @command.of(TcoOptions)
 @options.json_out
-@command.of(TcoTable)
-def tco(traces: tuple[str, ...], json_path: str | None, csv_path: str | None, **given: Any) -> None:
-    """Compute what a job costs in all on nodes of a machine, by run and by year.
+@command.of(TcoTable, CostTables)
+def tco(
+    traces: tuple[str, ...],
+    json_path: str | None,
+    csv_path: str | None,
+    parquet: str | None,
+    **given: Any,
+) -> None:
+    """Compute the total cost of a job or a service on nodes of a machine.
 
     Purchase or rent, drives and their replacement by wear and age, electricity with that of the
     building and of the time between runs, and carbon. The time is that of `gordon survey`, which
     also takes the options of how machines are used, and compares designs by their total. The range
     of the total joins those of the time and of prices, powers and use; the table has the inputs
-    that move it most.
+    that move it most, with their shares of the variance. With --service the traces are records of
+    a service, which runs all the time, and the cost is that of a month.
 
     \b
     gordon cost tco sort.trace --node framework-desktop --runs-per-day 40
     gordon cost tco spark-sort --node m5.xlarge --nodes 4 --grid DE
+    gordon cost tco web1.trace --service --node m5.xlarge --requests-per-s 200
     """
     from gordon.cli import output
     from gordon.cli.progress import Progress
     from gordon.cli.tco_view import show_tco
     from gordon.cost import tco as computed
+    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, used=output.trace_files(traces))
+    output.check(json_path, csv_path, folder=parquet, used=output.trace_files(traces))
     with Progress("replaying the traces on each storage") as progress:
         result = computed(traces, progress=progress.tick, **only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv([result]))]
-    output.finish(lambda console: show_tco(console, result), files)
+    made = [(parquet, partial(to_parquet, result))]
+    output.finish(lambda console: show_tco(console, result), files, made)
 
 
 @cost.command()
@@ -116,7 +139,8 @@ def inputs(name: str) -> None:
 
 @cost.command()
 @options.json_out
-def grids(json_path: str | None) -> None:
+@command.of(ListTable, CostTables)
+def grids(json_path: str | None, csv_path: str | None, parquet: str | None) -> None:
     """List the carbon of electricity by country and by region of a cloud.
 
     Values are averages of a year. Countries have the emissions of fuels from their extraction on;
@@ -127,9 +151,11 @@ def grids(json_path: str | None) -> None:
     from gordon import grids as table
     from gordon.cli import output
     from gordon.cli.terminal import Column
+    from gordon.cost.tables import to_parquet
     from gordon.human import figures
+    from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path)
+    output.check(json_path, csv_path, folder=parquet)
     rows = list(table.grids().values())
     columns = [
         Column("id", [row.id for row in rows]),
@@ -138,13 +164,19 @@ def grids(json_path: str | None) -> None:
         Column("year", [str(row.year) for row in rows], right=True),
         Column("source", [row.source for row in rows], wraps=True, spare=1, enough=30),
     ]
-    output.table(columns, {"grids": [asdict(row) for row in rows]}, json_path)
+    result = {"grids": [asdict(row) for row in rows]}
+    files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["grids"]))]
+    made = [(parquet, partial(to_parquet, result))]
+    output.finish(lambda console: console.table(columns), files, made, is_quiet=True)
 
 
 @cost.command()
 @command.of(PriceOptions)
 @options.json_out
-def prices(json_path: str | None, year: int | None) -> None:
+@command.of(ListTable, CostTables)
+def prices(
+    json_path: str | None, csv_path: str | None, parquet: str | None, year: int | None
+) -> None:
     """List prices of DRAM, flash, SSDs and disks by year.
 
     Prices are in US dollars of the year for a GB. A year that the table of a medium lacks has a
@@ -155,8 +187,10 @@ def prices(json_path: str | None, year: int | None) -> None:
     from gordon.cli import output
     from gordon.cli.cost_view import show_prices
     from gordon.cost import prices as table
+    from gordon.cost.tables import to_parquet
+    from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path)
+    output.check(json_path, csv_path, folder=parquet)
     found = table.of(year)
     media = [
         {
@@ -169,5 +203,6 @@ def prices(json_path: str | None, year: int | None) -> None:
         for medium in table.media().values()
     ]
     result = {"media": media, "prices": [asdict(price) for price in found]}
-    files = [(json_path, result)]
-    output.finish(lambda console: show_prices(console, found), files, is_quiet=True)
+    files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["prices"]))]
+    made = [(parquet, partial(to_parquet, result))]
+    output.finish(lambda console: show_prices(console, found), files, made, is_quiet=True)

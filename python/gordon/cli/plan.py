@@ -1,5 +1,6 @@
 """`gordon plan --node ID --link RATE`."""
 
+from functools import partial
 from typing import Any
 
 import click
@@ -7,16 +8,21 @@ import click
 from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.costs import PlanOptions
-from gordon.options.outputs import PlanTable
+from gordon.options.outputs import CostTables, PlanTable
 
 
 @click.command()
 @command.of(PlanOptions)
 @options.json_out
-@command.of(PlanTable)
+@command.of(PlanTable, CostTables)
 @click.pass_context
 def plan(
-    context: click.Context, /, json_path: str | None, csv_path: str | None, **given: Any
+    context: click.Context,
+    /,
+    json_path: str | None,
+    csv_path: str | None,
+    parquet: str | None,
+    **given: Any,
 ) -> None:
     """Plan jobs on slices of an array that load their data from a warehouse.
 
@@ -32,11 +38,13 @@ def plan(
     from gordon.cli import output
     from gordon.cli.plan_view import show_plan
     from gordon.cost import plan as planned
+    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, used=[given["jobs"]])
+    output.check(json_path, csv_path, folder=parquet, used=[given["jobs"]])
     result = planned(**only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["jobs"]))]
-    output.finish(lambda console: show_plan(console, result), files)
+    made = [(parquet, partial(to_parquet, result))]
+    output.finish(lambda console: show_plan(console, result), files, made)
     if result["late"]:
         context.exit(1)

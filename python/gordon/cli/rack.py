@@ -1,5 +1,6 @@
 """`gordon rack --node ID`."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -7,7 +8,7 @@ import click
 from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.costs import RackOptions
-from gordon.options.outputs import RackTable
+from gordon.options.outputs import CostTables, RackTable
 
 if TYPE_CHECKING:
     from gordon.cost.rack import Rack
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 @click.command()
 @command.of(RackOptions)
 @options.json_out
-@command.of(RackTable)
-def rack(json_path: str | None, csv_path: str | None, **given: Any) -> None:
+@command.of(RackTable, CostTables)
+def rack(json_path: str | None, csv_path: str | None, parquet: str | None, **given: Any) -> None:
     """Add up a node, an enclosure and a rack, and check their limits.
 
     Capacity and bandwidth are those of the simulated storage, power is that of the power model, all
@@ -31,12 +32,14 @@ def rack(json_path: str | None, csv_path: str | None, **given: Any) -> None:
     from gordon.cli import output
     from gordon.cli.rack_view import show_rack
     from gordon.cost import rack as computed
+    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path)
+    output.check(json_path, csv_path, folder=parquet)
     result = computed(**only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(_rows(result)))]
-    output.finish(lambda console: show_rack(console, result), files)
+    made = [(parquet, partial(to_parquet, result))]
+    output.finish(lambda console: show_rack(console, result), files, made)
 
 
 def _rows(result: "Rack") -> list[dict[str, Any]]:

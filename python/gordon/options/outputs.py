@@ -55,6 +55,22 @@ class PowerLog:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CostTables:
+    """The tables of a cost."""
+
+    parquet: Annotated[str | None, DIR] = None
+    """Write all values (a table for each list of rows, and one of the other values) as Parquet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListTable:
+    """The table of a list."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write the rows as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PetabyteTable:
     """The table of a petabyte."""
 

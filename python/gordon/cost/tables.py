@@ -1,0 +1,70 @@
+"""Results of costs as tables: columns by name, a value for each row.
+
+    result = gordon.cost.tco("sort.trace", "framework-desktop")
+    polars.DataFrame(gordon.cost.tables.of(result)["cost_by"])
+    gordon.cost.tables.to_parquet(result, "tables")
+
+The table `values` has one row, with all values of the result except lists of rows; nested keys are
+joined by `_` (`run_inputs_energy_j`). Each list of rows is a table of its own, by its key.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+from gordon import _core
+
+__all__ = ["of", "to_parquet"]
+
+#: The table of the values that are not lists of rows.
+VALUES = "values"
+
+Row = dict[str, Any]
+Table = dict[str, list[Any]]
+
+
+def of(result: Mapping[str, Any]) -> dict[str, Table]:
+    """The tables of a result."""
+    lists: dict[str, list[Row]] = {}
+    row: Row = {}
+    _flatten(result, "", row, lists)
+    rows = {VALUES: [row]} | {name: _joined(table) for name, table in lists.items() if table}
+    return {name: _columns(table) for name, table in rows.items()}
+
+
+def to_parquet(result: Mapping[str, Any], folder: str | PathLike[str]) -> None:
+    """Writes each table of a result to the folder, as NAME.parquet."""
+    listed = [[name, list(table.items())] for name, table in of(result).items()]
+    _core.tables_write(json.dumps(listed), fspath(folder))
+
+
+def _flatten(value: Mapping[str, Any], before: str, row: Row, lists: dict[str, list[Row]]) -> None:
+    """Adds the numbers and texts of a result to `row`, and its lists of rows to `lists`."""
+    for key, inner in value.items():
+        name = before + key
+        if isinstance(inner, Mapping):
+            _flatten(inner, f"{name}_", row, lists)
+        elif not isinstance(inner, list):
+            row[name] = inner
+        elif any(isinstance(one, Mapping) for one in inner):
+            lists[name] = inner
+        elif inner and all(isinstance(one, int | float) for one in inner):
+            row |= {f"{name}_{place}": one for place, one in enumerate(inner, 1)}
+        else:
+            row[name] = "; ".join(map(str, inner)) or None
+
+
+def _joined(rows: Sequence[Row]) -> list[Row]:
+    """Rows without nested keys; lists of rows within rows are left to JSON."""
+    found: list[Row] = []
+    for row in rows:
+        found.append({})
+        _flatten(row, "", found[-1], {})
+    return found
+
+
+def _columns(rows: list[Row]) -> Table:
+    """A column for each key of the rows, in order of appearance; None where a row lacks it."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
