@@ -298,3 +298,119 @@ def test_a_space_of_machines_and_a_grid_is_surveyed_by_its_machines(run: Run) ->
     ran = run("survey", trace, "--space", "both.toml", "--service", "--json", "-")
     assert ran.status == 0, ran.err
     assert run("survey", trace, "--space", "grid.toml", "--service").status == 2
+
+
+#: Machines that are bought: one of a high price, one of a high power.
+OWNED = """
+name = "own"
+summary = "machines that are bought"
+currency = "USD"
+ownership = { years = 5, hours_per_year = 4383 }
+reference = { machine = "small", speed = "as the test says" }
+
+[[machines]]
+id = "small"
+cores = 2
+core_speed = 1.0
+memory = "8GiB"
+storage = "nvme-tlc-1tb"
+network = "10Gb"
+purchase_price = 1000
+embodied_kg = 100
+idle = "10W"
+active = "30W"
+
+[[machines]]
+id = "hungry"
+cores = 2
+core_speed = 1.0
+memory = "8GiB"
+storage = "nvme-tlc-1tb"
+network = "10Gb"
+purchase_price = 800
+embodied_kg = 100
+idle = "100W"
+active = "300W"
+"""
+
+
+def test_the_total_of_a_month_chooses_another_machine_than_its_price(run: Run) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    Path("owned.toml").write_text(OWNED)
+    trace = converted(run, record(), "web1")
+    words = ("survey", trace, "--space", "owned.toml", "--service", "--reference", "small")
+    use = ("--nodes", "1,2", "--years", "5", "--price-kwh", "0.3", "--pue", "1.5", "--grid", "400")
+    ran = run(*words, *use, "--json", "-")
+    assert ran.status == 0, ran.err
+    plain = json.loads(ran.out)
+    assert (plain["verdict"]["machine"], plain["verdict"]["by"]) == ("hungry", "price")
+    assert plain["ranking"] is None
+    ran = run(
+        *(*words, *use, "--objective", "tco,carbon", "--requests-per-s", "100"),
+        *("--json", "r.json", "--csv", "r.csv", "-o", "r.html", "--parquet", "r.parquet"),
+    )
+    assert ran.status == 0, ran.err
+    result = json.loads(Path("r.json").read_text())
+    assert (result["verdict"]["machine"], result["verdict"]["by"]) == ("small", "tco")
+    row = by_id(result)["1 x small"]
+    bill, of = row["bill"], row["bill"]["inputs"]
+    month = 730 * 3600
+    assert of["time_s"] == month
+    assert of["energy_j"] == pytest.approx(row["power_w"] * month)
+    months = 8766 / 730
+    assert bill["purchase"] == pytest.approx(1000 / 5 / months)
+    assert bill["electricity"] == pytest.approx(row["power_w"] * 730 / 1000 * 1.5 * 0.3)
+    assert bill["total"] == pytest.approx(bill["purchase"] + bill["drives"] + bill["electricity"])
+    assert bill["carbon_use_kg"] == pytest.approx(row["power_w"] * 0.73 * 1.5 * 0.4)
+    # Ten writes of 64 KiB a second, sequential ones.
+    programmed = 640 * 1024 * month
+    assert of["wear"] == pytest.approx(programmed / 3000 / 1.1e12, rel=0.05)
+    assert of["wear_low"] == of["wear"] < of["wear_high"]
+    million = 1e6 * bill["total"] / (100 * month)
+    assert row["total_per_million_requests"] == pytest.approx(million)
+    assert result["ranking"]["best"] == "1 x small"
+    assert "USD a month in all" in ran.out
+    assert "draws of all inputs" in ran.out
+    with Path("r.csv").open() as file:
+        (first,) = [row for row in csv.DictReader(file) if row["id"] == "1 x small"]
+    assert float(first["bill_total"]) == pytest.approx(bill["total"])
+    table = parquet.read_table("r.parquet").to_pylist()
+    (own,) = [row for row in table if row["id"] == "1 x small"]
+    assert own["bill_total"] == pytest.approx(bill["total"])
+    assert own["bill_inputs_energy_j"] == pytest.approx(of["energy_j"])
+    page = Path("r.html").read_text()
+    assert "What a month costs in all" in page
+
+
+def test_the_cost_of_a_service_has_its_range_and_says_what_traces_lack(run: Run) -> None:
+    Path("owned.toml").write_text(OWNED)
+    trace = converted(run, record(), "web1")
+    words = ("cost", "tco", trace, "--service", "--node", "small", "--space", "owned.toml")
+    ran = run(*words, "--reference", "small", "--json", "t.json")
+    assert ran.status == 0, ran.err
+    found = json.loads(Path("t.json").read_text())
+    assert found["model"] == "service"
+    assert found["keeps_up"] is True
+    assert found["per_year"] == pytest.approx(found["run"]["total"] * 8766 / 730)
+    inputs = {one["input"] for one in found["cost"]["by"]}
+    assert {"energy_j", "purchase_price"} <= inputs
+    assert not inputs & {"time_s", "runs_per_day", "hours_per_year"}
+    assert found["cost"]["low"] < found["cost"]["value"] < found["cost"]["high"]
+    assert any("traces do not count requests" in text for text in found["unknown"])
+    assert "keeps up with the load" in ran.out
+    assert "USD / month" in ran.out
+    ran = run(*words, "--requests-per-s", "50", "--nodes", "3")
+    assert "a million requests" in ran.out
+    run(*words, "--requests-per-s", "0").refused("out-of-range", "--requests-per-s")
+
+
+def test_limits_of_a_service_leave_designs_out(run: Run) -> None:
+    Path("owned.toml").write_text(OWNED)
+    trace = converted(run, record(), "web1")
+    words = ("survey", trace, "--space", "owned.toml", "--service", "--reference", "small")
+    ran = run(*words, "--nodes", "1", "--max-power", "50W", "--json", "r.json")
+    assert json.loads(Path("r.json").read_text())["verdict"]["machine"] == "small"
+    none = run(*words, "--nodes", "1", "--max-price", "0.001")
+    assert "No design is known to keep up with 30% headroom within --max-price 0.001" in none.out
+    assert "no design is on the front; --all prints" in none.out
+    assert ran.status == none.status == 0

@@ -37,3 +37,12 @@ def table(
         *of_entries(known([by_key[key] for key in spare], rows), rows, spare=spare),
         Column("", [", ".join(remarks(row)) for row in rows], wraps=True, enough=enough),
     ]
+
+
+def legend(compared: str, has_front: bool, left_out: int) -> str:
+    """What the mark of the front means, and how the other designs are printed."""
+    text = f"* on the Pareto front of {compared}" if has_front else "no design is on the front"
+    if not left_out:
+        return text
+    how = f"also prints {left_out} more" if has_front else f"prints {left_out} that are not"
+    return f"{text}; --all {how}"

@@ -1,10 +1,11 @@
 """The screen of a survey of machines: time, price and energy of each, and the verdict."""
 
 from gordon.cli import warn
-from gordon.cli.designs_view import ALL_CORES, interval, table
+from gordon.cli.designs_view import ALL_CORES, interval, legend, table
 from gordon.cli.terminal import Output
 from gordon.human import counted, duration, short
 from gordon.survey import entries
+from gordon.survey.doubts import described
 from gordon.survey.machines import (
     MODEL,
     answer,
@@ -51,6 +52,8 @@ def show_machines(console: Output, result: JobResult, show_all: bool) -> None:
     console.text(answer(result))
     if standby := _standby(result):
         console.text(standby)
+    if result["ranking"] is not None:
+        console.text(described(result["ranking"]))
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])
 
 
@@ -73,7 +76,5 @@ def _standby(result: JobResult) -> str:
 
 
 def _legend(result: JobResult, left_out: int) -> str:
-    text = f"* on the Pareto front of {compared(result)}"
-    if left_out:
-        text += f"; --all also prints {left_out} more"
+    text = legend(compared(result), bool(result["front"]), left_out)
     return text + "; low - high: the 80% range. Names, front and verdict go by its upper end"

@@ -1,13 +1,21 @@
 """The screen of a survey of a service: use, price and power of each design, and the verdict."""
 
 from gordon.cli import warn
-from gordon.cli.designs_view import ALL_CORES, table
+from gordon.cli.designs_view import ALL_CORES, legend, table
 from gordon.cli.terminal import Output
 from gordon.human import counted, duration, figures
 from gordon.survey import entries
+from gordon.survey.doubts import described
+from gordon.survey.machines import OBJECTIVES, in_words
 from gordon.survey.prices import dated
 from gordon.survey.results import ServiceResult
-from gordon.survey.service import RESOURCES, cheapest_first, is_notable, remarks
+from gordon.survey.service import (
+    RESOURCES,
+    cheapest_first,
+    is_notable,
+    remarks,
+    requests_note,
+)
 
 #: The entries on the screen, with what is left out of a narrow one.
 SPARE = {"all_cores": 3, "keeps": 0, **dict.fromkeys(RESOURCES, 0), "month": 0, "power": 2}
@@ -31,9 +39,15 @@ def show_service(console: Output, result: ServiceResult, show_all: bool) -> None
         f"{figures(load['cpu_cores']['peak'])} at the peak{dated(result)}"
     )
     listed = [*entries.designs(result), ALL_CORES]
-    console.table(table("design", shown, listed, SPARE, remarks, _ENOUGH))
-    text = "use: not exceeded in 99% of the time. * on the Pareto front of cost and use"
-    left_out = len(rows) - len(shown)
-    console.text(text + (f"; --all also prints {left_out} more" if left_out else ""))
+    spare = SPARE | entries.asked(result)
+    console.table(table("design", shown, listed, spare, remarks, _ENOUGH))
+    cost = in_words([OBJECTIVES[one] for one in result["objectives"]] or ["cost"])
+    text = legend(f"{cost} and use", bool(front), len(rows) - len(shown))
+    console.text(f"use: not exceeded in 99% of the time{'.' if front else ';'} {text}")
     console.text(result["sentence"])
+    if result["ranking"] is not None:
+        console.text(described(result["ranking"]))
+    note = requests_note(result)
+    if note is not None and "tco" in result["objectives"]:
+        console.text(note)
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from gordon.cli import warn
-from gordon.cli.designs_view import interval, table
+from gordon.cli.designs_view import interval, legend, table
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
 from gordon.reports.survey import ApplicationReport, StageOnCluster, StageRecorded
 from gordon.survey import entries
+from gordon.survey.doubts import described
 from gordon.survey.machines import compared
 from gordon.survey.prices import dated
 from gordon.survey.results import TasksDesign, TasksResult
@@ -34,18 +35,16 @@ def show_tasks(console: Output, result: TasksResult, show_all: bool) -> None:
     console.text(recorded_line(result["application"]))
     listed = [*entries.clusters(result), interval(MODEL)]
     console.table(table("cluster", shown, listed, SPARE | entries.asked(result), _remarks))
-    left_out = len(rows) - len(shown)
-    more = f"; --all also prints {left_out} more" if left_out else ""
-    console.text(
-        f"* on the Pareto front of {compared(result)}{more}; low - high: the 80% range. Names, "
-        "front and verdict go by its upper end"
-    )
+    text = legend(compared(result), bool(result["front"]), len(rows) - len(shown))
+    console.text(f"{text}; low - high: the 80% range. Names, front and verdict go by its upper end")
     by_id = {row["id"]: row for row in rows}
     best = by_id.get(chosen or result["named"]["fastest"] or "")
     if best is not None and best.get("stages"):
         console.text(f"stages on {best['id']}, and as recorded:")
         console.table(_stages(result["application"], best))
     console.text(result["sentence"])
+    if result["ranking"] is not None:
+        console.text(described(result["ranking"]))
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])
 
 

@@ -25,12 +25,13 @@ Table = dict[str, list[Any]]
 
 
 def of(result: Mapping[str, Any]) -> dict[str, Table]:
-    """The tables of a result."""
+    """The tables of a result that have a column."""
     lists: dict[str, list[Row]] = {}
     row: Row = {}
     _flatten(result, "", row, lists)
-    rows = {VALUES: [row]} | {name: _joined(table) for name, table in lists.items() if table}
-    return {name: _columns(table) for name, table in rows.items()}
+    rows = {VALUES: [row]} | {name: _joined(table) for name, table in lists.items()}
+    made = {name: _columns(table) for name, table in rows.items()}
+    return {name: table for name, table in made.items() if table}
 
 
 def to_parquet(result: Mapping[str, Any], folder: str | PathLike[str]) -> None:

@@ -1,5 +1,5 @@
-"""The total cost of a job on machines that are bought or rented, by run and by year, and how far
-that is known.
+"""The total cost of a job or a service on machines that are bought or rented, by run or month and
+by year, and how far that is known.
 
 The time, the energy and the wear are those of a survey (`gordon.survey.run`); the equations are
 those of its bills (docs/design/cluster.md, "Total cost").
@@ -20,7 +20,16 @@ from gordon.reports.survey import BillReport, JobReport, Operation, TasksTime
 from gordon.survey import doubts, run
 from gordon.survey import space as spaces
 from gordon.survey.doubts import Sensitivity
-from gordon.survey.results import JobResult, MachineDesign, Result, TasksDesign, TasksResult
+from gordon.survey.results import (
+    JobResult,
+    MachineDesign,
+    Result,
+    ServiceDesign,
+    ServiceResult,
+    TasksDesign,
+    TasksResult,
+)
+from gordon.survey.service import requests_note
 
 #: Designs of a survey, at most: more than any space has machines.
 _ROWS = 100_000
@@ -40,8 +49,12 @@ class Rented(TypedDict):
     break_even: BreakEven
 
 
+_Result = JobResult | TasksResult | ServiceResult
+_Row = MachineDesign | TasksDesign | ServiceDesign
+
+
 class Tco(TypedDict):
-    """The total cost of a job on nodes of a machine."""
+    """The total cost of a job or a service on nodes of a machine."""
 
     version: str
     design: str
@@ -49,19 +62,26 @@ class Tco(TypedDict):
     nodes: int
     space: str
     currency: str
-    model: Literal["job", "tasks"]
+    model: Literal["job", "tasks", "service"]
+    #: Of a run; of a service, of a month.
     time_s: float
-    time_s_low: float
-    time_s_high: float
+    #: None of a service.
+    time_s_low: float | None
+    time_s_high: float | None
     energy_j: float | None
     operation: Operation
     operation_sources: dict[str, str]
-    #: Of a run.
+    #: Of a run; of a service, of a month.
     run: BillReport
-    #: Bytes that the traced job read and wrote; None if that is unknown.
+    #: Bytes that the traced job read and wrote; None if that is unknown, and of a service.
     processed_bytes: float | None
     #: Of a GB that is read or written.
     per_gb: float | None
+    #: Requests that a service answers a second; None if that is not given.
+    requests_per_s: float | None
+    per_million_requests: float | None
+    #: Whether the nodes keep up with the load of a service; None if the record leaves it open.
+    keeps_up: bool | None
     #: Of a year; None if machines are rented for as many runs as one likes.
     per_year: float | None
     carbon_kg_per_year: float | None
@@ -69,7 +89,7 @@ class Tco(TypedDict):
     carbon: Sensitivity | None
     #: What is rented in place of nodes that are owned; None without `rent`, or if that is unknown.
     rented: Rented | None
-    #: Why a sum is unknown.
+    #: Why a figure is unknown.
     unknown: list[str]
     warnings: list[str]
 
@@ -81,6 +101,9 @@ def tco(
     nodes: int | None = None,
     space: str | None = None,
     reference: str | float | None = None,
+    service: bool = False,
+    headroom: float | None = None,
+    requests_per_s: float | None = None,
     years: float | None = None,
     runs_per_day: float | None = None,
     price_kwh: float = TcoOptions.price_kwh,
@@ -91,7 +114,7 @@ def tco(
     rent: str | None = None,
     progress: Progress | None = None,
 ) -> Tco:
-    """The total cost of a traced job on nodes of a machine.
+    """The total cost of a traced job on nodes of a machine, or of a service for a month.
 
     `traces` are those of `gordon.survey.run`, `node` is a machine of `space`, or with one of its
     storages, as `framework-desktop/nvme-qlc-2tb`; without a space, of the first shipped one that
@@ -111,7 +134,26 @@ def tco(
     }
     found = space if space is not None else _space_of(node)
     of_year = [] if price_year is None else _drive_prices(found, price_year)
-    result = _surveyed(run(traces, space=found, spin_down=spin_down, set_values=of_year, **of_job))
+    if service and rent is not None:
+        raise GordonError(
+            f"--rent {rent} is compared by the time of a job, and a service has none",
+            "--rent without --service",
+            kind="exclusive-options",
+        )
+    result = _surveyed(
+        run(
+            traces,
+            space=found,
+            spin_down=spin_down,
+            set_values=of_year,
+            service=service,
+            headroom=headroom,
+            requests_per_s=requests_per_s,
+            **of_job,
+        )
+    )
+    if nodes is None and "load" in result:
+        nodes = result["load"]["nodes"]
     row = _design(result, node, nodes)
     made = _of(result, row)
     if rent is not None:
@@ -153,7 +195,7 @@ def _capacity(kind: str, part: Part) -> int:
     return sectors * _SECTOR
 
 
-def _surveyed(result: Result) -> JobResult | TasksResult:
+def _surveyed(result: Result) -> _Result:
     """The survey of one job. Raises GordonError for that of several."""
     if "verdict" in result and "operation" in result:
         return result
@@ -175,9 +217,7 @@ def _check_owned(made: Tco, rent: str) -> None:
         )
 
 
-def _add_rented(
-    made: Tco, result: JobResult | TasksResult, row: MachineDesign | TasksDesign | None
-) -> None:
+def _add_rented(made: Tco, result: _Result, row: _Row | None) -> None:
     """Adds what is rented in place of the owned nodes: a design, or the cheapest that is as fast.
     Raises GordonError for another currency, and for a design that is not rented."""
     space, currency = result["space"]["name"], result["space"]["currency"]
@@ -192,7 +232,9 @@ def _add_rented(
         fast = [
             one
             for one in result["designs"]
-            if _rent(one) is not None and _outcome(one)["time_s"] <= made["time_s"]
+            if (bill := one["bill"]) is not None
+            and bill["rent"] is not None
+            and bill["inputs"]["time_s"] <= made["time_s"]
         ]
         if not fast:
             made["unknown"].append(
@@ -217,12 +259,12 @@ def _add_rented(
         "machine": row["machine"],
         "nodes": row["nodes"],
         "space": space,
-        "time_s": _outcome(row)["time_s"],
+        "time_s": bill["inputs"]["time_s"],
         "break_even": found,
     }
 
 
-def _rent(row: MachineDesign | TasksDesign) -> float | None:
+def _rent(row: _Row) -> float | None:
     """Rent of a run; None if the machine is not rented."""
     return None if row["bill"] is None else row["bill"]["rent"]
 
@@ -239,18 +281,15 @@ def _space_of(node: str) -> str:
     raise unknown("machine", machine, known)
 
 
-def _design(
-    result: JobResult | TasksResult, node: str, nodes: int | None
-) -> MachineDesign | TasksDesign:
+def _design(result: _Result, node: str, nodes: int | None) -> _Row:
     """The design of a node. Raises GordonError if there is none, or several."""
-    rows: list[MachineDesign | TasksDesign] = list(result["designs"])
+    rows: list[_Row] = list(result["designs"])
     machine = node.partition("/")[0]
     of_machine = [row for row in rows if row["machine"].partition("/")[0] == machine]
     if not of_machine:
         raise unknown("machine", machine, sorted({row["machine"] for row in rows}))
-    if nodes is None:
-        least = min(row["nodes"] for row in of_machine)
-        of_machine = [row for row in of_machine if row["nodes"] == least]
+    wanted = min(row["nodes"] for row in of_machine) if nodes is None else nodes
+    of_machine = [row for row in of_machine if row["nodes"] == wanted]
     named = [row for row in of_machine if row["id"].rpartition(" x ")[2] == node]
     chosen = named or (of_machine if node == machine else [])
     if not chosen:
@@ -260,14 +299,18 @@ def _design(
     return chosen[0]
 
 
-def _of(result: JobResult | TasksResult, row: MachineDesign | TasksDesign) -> Tco:
+def _of(result: _Result, row: _Row) -> Tco:
     outcome = _outcome(row)
     bill, operation = row["bill"], result["operation"]
     assert bill is not None
     assert operation is not None
-    times = (outcome["time_s_low"], outcome["time_s_high"])
+    times = None if outcome is None else (outcome["time_s_low"], outcome["time_s_high"])
     processed = sum(trace["read_bytes"] + trace["write_bytes"] for trace in result["traces"])
+    if "load" in result:
+        processed = 0
     total, carbon, runs = bill["total"], bill["carbon_kg"], bill["runs_per_year"]
+    served: Any = row if "keeps_up" in row else None
+    note = requests_note(result) if "load" in result else None
     return {
         "version": __version__,
         "design": row["id"],
@@ -276,28 +319,31 @@ def _of(result: JobResult | TasksResult, row: MachineDesign | TasksDesign) -> Tc
         "space": result["space"]["name"],
         "currency": result["space"]["currency"],
         "model": result["model"],
-        "time_s": outcome["time_s"],
-        "time_s_low": outcome["time_s_low"],
-        "time_s_high": outcome["time_s_high"],
-        "energy_j": outcome["energy_j"],
+        "time_s": bill["inputs"]["time_s"],
+        "time_s_low": None if times is None else times[0],
+        "time_s_high": None if times is None else times[1],
+        "energy_j": bill["inputs"]["energy_j"],
         "operation": operation,
         "operation_sources": result["operation_sources"],
         "run": bill,
         "processed_bytes": processed or None,
         "per_gb": total / (processed / _GB) if processed and total is not None else None,
+        "requests_per_s": result["requests_per_s"] if "load" in result else None,
+        "per_million_requests": None if served is None else served["total_per_million_requests"],
+        "keeps_up": None if served is None else served["keeps_up"],
         "per_year": None if total is None or runs is None else total * runs,
         "carbon_kg_per_year": None if carbon is None or runs is None else carbon * runs,
         "cost": doubts.sensitivity(bill, times, operation, "total"),
         "carbon": doubts.sensitivity(bill, times, operation, "carbon_kg"),
         "rented": None,
-        "unknown": _unknown(bill, operation),
+        "unknown": _unknown(bill, operation) + ([] if note is None else [note]),
         "warnings": result["warnings"],
     }
 
 
-def _outcome(row: Any) -> JobReport | TasksTime:
-    """The time of a design by its model."""
-    outcome: JobReport | TasksTime = row["job"] if "job" in row else row["tasks"]
+def _outcome(row: Any) -> JobReport | TasksTime | None:
+    """The time of a design by its model; None for a service."""
+    outcome: JobReport | TasksTime | None = row.get("job") or row.get("tasks")
     return outcome
 
 

@@ -19,7 +19,7 @@ from gordon.options.kinds import (
     Whole,
     Words,
 )
-from gordon.options.surveys import SpinDownOptions, UseOptions
+from gordon.options.surveys import ServiceOptions, SpinDownOptions, UseOptions
 
 #: Factors of the load's speed that are compared by default.
 RATES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -100,8 +100,8 @@ class NodeOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TcoOptions(UseOptions, SpinDownOptions, NodeOptions):
-    """A job on nodes of a machine."""
+class TcoOptions(UseOptions, ServiceOptions, SpinDownOptions, NodeOptions):
+    """A job or a service on nodes of a machine."""
 
     node: Annotated[str, Text("ID")]
     """Machine of a space, or with one of its storages, as framework-desktop/nvme-qlc-2tb."""

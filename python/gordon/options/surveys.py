@@ -58,19 +58,20 @@ class UseOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class GoalOptions:
-    """Goals by which designs are chosen, for jobs on machines."""
+    """Goals by which designs are chosen, for jobs and services on machines."""
 
     objective: Annotated[str | Sequence[str], Words("NAME,...")] = ()
     """Objectives of the comparison: time, price, energy, tco, carbon, life, with commas between.
-    tco is what a run costs in all, life the years until flash is worn. The front is of these, and
-    the first one but time recommends a design. Default: time, and price and energy if known."""
+    tco is what a run costs in all, or a month of a service; life the years until flash is worn. The
+    front is of these, and the first one but time recommends a design. Default: time, and price and
+    energy if known; of a service the price of a month."""
     deadline: Annotated[float | None, Seconds()] = None
     """Recommend the best that ends within this time, such as 10min, by the upper end of its
     range."""
     max_power: Annotated[str | None, Text("POWER")] = None
     """Leave out designs whose nodes together draw more while they are busy, such as 500W."""
     max_price: Annotated[float | None, Number("PRICE")] = None
-    """Leave out designs on which a run has a higher price."""
+    """Leave out designs on which a run, or a month of a service, has a higher price."""
     min_life: Annotated[float | None, Number("YEARS")] = None
     """Leave out designs whose flash is worn earlier, and those of which that is unknown."""
 
@@ -86,7 +87,22 @@ class SpinDownOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurveyOptions(UseOptions, GoalOptions, SpinDownOptions):
+class ServiceOptions:
+    """A load in place of a job."""
+
+    service: bool = False
+    """The traces are records of a service, of one node each, and not of a job: find the machines,
+    and how many of them, that keep up with the load."""
+    headroom: Annotated[float | None, SHARE] = None
+    """Of a service: the share of processor, memory, storage and network that is free in 99% of the
+    time, below 100%. Default: 30%."""
+    requests_per_s: Annotated[float | None, Number("N")] = None
+    """Of a service: requests that it answers a second, the mean over the record, for the cost of a
+    million. Traces do not count them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyOptions(UseOptions, GoalOptions, ServiceOptions, SpinDownOptions):
     """A survey."""
 
     space: Annotated[str, PRESET] = "modern"
@@ -118,12 +134,6 @@ class SurveyOptions(UseOptions, GoalOptions, SpinDownOptions):
     gordon-2009. paper: throughput, each second takes the longest of processor, storage and network.
     stages: as paper, and nodes wait for each other only at the ends of stages. Default: for a space
     with machines tasks of an event log or of a run that has one, else job; else paper."""
-    service: bool = False
-    """The traces are records of a service, of one node each, and not of a job: find the machines,
-    and how many of them, that keep up with the load."""
-    headroom: Annotated[float | None, SHARE] = None
-    """Of a service: the share of processor, memory, storage and network that is free in 99% of the
-    time, below 100%. Default: 30%."""
     stages: Annotated[Path | None, FILE] = None
     """Stages of the job, as JSON: {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}, in
     seconds after the start of the traces. The stages model uses them; of machines, the limits of

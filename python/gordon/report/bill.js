@@ -1,4 +1,4 @@
-// What a run costs in all, by sliders for how machines are used.
+// What a run, or a month of a service, costs in all, by sliders for how machines are used.
 "use strict";
 (() => {
   const { result, el, colour, config, figures, layout } = charts;
@@ -7,7 +7,13 @@
   const YEAR = 365.25 * 86400;
   const sliders = [...document.querySelectorAll("[data-slider]")];
   const operation = { ...result.operation };
+  // A service has no time: its designs are drawn by their greatest use, those that keep up.
+  const isService = plot.dataset.unit === "month";
   const outcome = (d) => d.job || d.tasks;
+  const greatest = (d) => Math.max(...Object.values(d.use).filter((value) => value !== null));
+  const at = (d) => (isService ? 100 * greatest(d) : outcome(d).time_s);
+  const compared = (d) => (isService ? greatest(d) : outcome(d).time_s_high);
+  const title = isService ? "greatest use, %" : "time, s";
   const sum = (...parts) => (parts.some((part) => part === null) ? null : parts.reduce((a, b) => a + b, 0));
   const times = (value, factor) => (value === null ? null : value * factor);
 
@@ -37,41 +43,49 @@
 
   // Designs with their bills, and those on the front of time and total.
   function billed() {
-    const all = result.designs.filter((d) => d.bill).map((d) => ({ d, bill: bill(d.bill.inputs) })).filter(({ bill }) => bill.total !== null);
-    const high = ({ d }) => outcome(d).time_s_high;
+    const all = result.designs.filter((d) => d.bill && (!isService || d.keeps_up)).map((d) => ({ d, bill: bill(d.bill.inputs) })).filter(({ bill }) => bill.total !== null);
+    const high = ({ d }) => compared(d);
     let least = Infinity;
     const sorted = [...all].sort((a, b) => high(a) - high(b) || a.bill.total - b.bill.total);
     return [all, sorted.filter(({ bill }) => bill.total < least && ((least = bill.total), true))];
   }
 
+  // What the chart and the table are of, also in print, which has no sliders.
+  function use() {
+    const runs = operation.runs_per_day;
+    const often = isService ? [] : [runs ? figures(runs) + " runs a day" : figures(operation.hours_per_year) + " hours of a year"];
+    el("bill-use").textContent = "For " + [figures(operation.price_per_kwh) + " " + plot.dataset.currency + " a kWh", figures(operation.years) + " years", ...often].join(", ") + ":";
+  }
+
   function draw() {
+    use();
     const [all, front] = billed();
     const currency = plot.dataset.currency;
     const shown = new Set(front.map(({ d }) => d.id));
     const points = (name, chosen, tone, marker) => ({
-      x: chosen.map(({ d }) => outcome(d).time_s), y: chosen.map(({ bill }) => bill.total), mode: "markers", name,
+      x: chosen.map(({ d }) => at(d)), y: chosen.map(({ bill }) => bill.total), mode: "markers", name,
       marker: { color: tone, ...marker }, customdata: chosen.map(({ d }) => d.id),
-      hovertemplate: "<b>%{customdata}</b><br>time %{x:.3g} s<br>total %{y:.3~g} " + currency + "<extra></extra>",
+      hovertemplate: "<b>%{customdata}</b><br>" + title + " %{x:.3g}<br>total %{y:.3~g} " + currency + "<extra></extra>",
     });
     const axis = (title) => ({ title: { text: title, standoff: 14 }, type: "log", dtick: "D2", tickformat: "~g" });
     Plotly.react(plot, [
       points("others", all.filter(({ d }) => !shown.has(d.id)), colour("overhead"), { size: 7, opacity: 0.8 }),
-      { ...points("front of time and total", front, colour("cpu"), { size: 11 }), mode: "lines+markers", line: { color: colour("soft"), width: 1.5, dash: "dot" } },
-    ], layout({ xaxis: axis("time of a run, s"), yaxis: axis("total of a run, " + currency), hovermode: "closest" }), config);
+      { ...points("front of " + (isService ? "use" : "time") + " and total", front, colour("cpu"), { size: 11 }), mode: "lines+markers", line: { color: colour("soft"), width: 1.5, dash: "dot" } },
+    ], layout({ xaxis: axis(isService ? title : "time of a run, s"), yaxis: axis("total of a " + plot.dataset.unit + ", " + currency), hovermode: "closest" }), config);
     fill(front, currency);
   }
 
   function fill(front, currency) {
     const cell = (value) => (value === null ? "–" : figures(value));
     const columns = [
-      ["time, s", ({ d }) => figures(outcome(d).time_s)],
       ["total, " + currency, ({ bill }) => cell(bill.total)],
+      [title, ({ d }) => figures(at(d))],
       ["rent", ({ bill }) => cell(bill.rent)],
       ["purchase", ({ bill }) => cell(bill.purchase)],
       ["drives", ({ bill }) => cell(bill.drives)],
       ["electricity", ({ bill }) => cell(bill.electricity)],
       ["CO2, g", ({ bill }) => cell(times(bill.carbon_kg, 1000))],
-      ["busy", ({ bill }) => (bill.busy === null ? "–" : (100 * bill.busy).toPrecision(2) + " %")],
+      ["busy", ({ bill }) => (isService || bill.busy === null ? "–" : (100 * bill.busy).toPrecision(2) + " %")],
     ].filter(([, value]) => front.some((row) => value(row) !== "–"));
     const make = (name, text, kind) => Object.assign(document.createElement(name), { textContent: text, className: kind || "" });
     const row = (...cells) => { const made = document.createElement("tr"); made.append(...cells); return made; };
@@ -87,7 +101,7 @@
     slider.value = isLog ? Math.log10(slider.dataset.value) : slider.dataset.value;
     const value = () => (isLog ? 10 ** slider.value : Number(slider.value));
     const output = slider.parentElement.querySelector("output");
-    output.textContent = result.operation[slider.dataset.slider] === undefined ? "" : figures(value());
+    output.textContent = result.operation[slider.dataset.slider] === undefined ? slider.dataset.unset : figures(value());
     slider.addEventListener("input", () => {
       operation[slider.dataset.slider] = value();
       output.textContent = figures(value());

@@ -1,12 +1,21 @@
-"""The part of a page about what a run costs in all, with sliders for how machines are used."""
+"""The part of a page about what a run, or a month of a service, costs in all, with sliders for how
+machines are used."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from gordon.reports.survey import BillReport, Operation
-from gordon.survey.results import JobResult, MachineDesign, TasksDesign, TasksResult
+from gordon.survey.doubts import described
+from gordon.survey.results import (
+    JobResult,
+    MachineDesign,
+    ServiceDesign,
+    ServiceResult,
+    TasksDesign,
+    TasksResult,
+)
 
-_Row = MachineDesign | TasksDesign
+_Row = MachineDesign | TasksDesign | ServiceDesign
 
 
 class Slider(NamedTuple):
@@ -21,11 +30,14 @@ class Slider(NamedTuple):
     value: float
     is_log: bool
     """Whether the slider moves over the logarithm of the value."""
+    unset: str = ""
+    """What holds until it is moved, if the value is not given."""
 
 
 class BillPage(NamedTuple):
     """The data of the part of a page."""
 
+    is_service: bool
     sliders: list[Slider]
     operation: Operation
     sources: dict[str, str]
@@ -33,9 +45,11 @@ class BillPage(NamedTuple):
     """Designs without a total."""
     busy: list[str]
     """Designs that are too slow for the runs of a day."""
+    ranking: str
+    """How sure the best design is; empty if that is not asked for."""
 
 
-def of(result: JobResult | TasksResult, rows: Sequence[_Row]) -> BillPage | None:
+def of(result: JobResult | TasksResult | ServiceResult, rows: Sequence[_Row]) -> BillPage | None:
     """The part of a page; None if no total of a design is known."""
     operation = result["operation"]
     bills = {row["id"]: bill for row in rows if (bill := row["bill"]) is not None}
@@ -43,22 +57,33 @@ def of(result: JobResult | TasksResult, rows: Sequence[_Row]) -> BillPage | None
         return None
     busy = [id for id, bill in bills.items() if (bill["busy"] or 0) > 1]
     unknown = [id for id, bill in bills.items() if bill["total"] is None and id not in busy]
+    is_service, ranking = "load" in result, result["ranking"]
     return BillPage(
-        _sliders(operation, result["space"]["currency"], list(bills.values())),
+        is_service,
+        _sliders(operation, result["space"]["currency"], list(bills.values()), is_service),
         operation,
         result["operation_sources"],
         unknown,
         busy,
+        "" if ranking is None else described(ranking),
     )
 
 
-def _sliders(operation: Operation, currency: str, bills: list[BillReport]) -> list[Slider]:
-    """The sliders: years, runs a day, and the tariff."""
-    longest = max(bill["inputs"]["time_s"] for bill in bills)
-    runs = operation.get("runs_per_day") or operation["hours_per_year"] / 365.25 * 3600 / longest
+def _sliders(
+    operation: Operation, currency: str, bills: list[BillReport], is_service: bool
+) -> list[Slider]:
+    """The sliders: the tariff, years, and runs a day, which a service does not have."""
     price = operation["price_per_kwh"]
-    return [
+    found = [
         Slider("price_per_kwh", f"{currency} a kWh", 0, max(0.6, 2 * price), 0.01, price, False),
         Slider("years", "years", 1, max(10, operation["years"]), 0.5, operation["years"], False),
-        Slider("runs_per_day", "runs a day", runs / 1000, runs * 1000, 0.01, runs, True),
+    ]
+    if is_service:
+        return found
+    longest = max(bill["inputs"]["time_s"] for bill in bills)
+    runs = operation.get("runs_per_day") or operation["hours_per_year"] / 365.25 * 3600 / longest
+    unset = f"as many as take {operation['hours_per_year']:g} hours of a year"
+    return [
+        *found,
+        Slider("runs_per_day", "runs a day", runs / 1000, runs * 1000, 0.01, runs, True, unset),
     ]

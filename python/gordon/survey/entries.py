@@ -41,6 +41,7 @@ def capacity(size: int) -> str:
 _MEMORY = Unit(capacity, capacity)
 _RATE = with_prefix("B/s")
 _YEARS = Unit(lambda value: f"{figures(value)} years", lambda value: f"{figures(value)} years")
+_LIFE = "years until the rated endurance of the flash is used"
 #: A machine or a cluster under a job.
 JobDesign = MachineDesign | TasksDesign
 
@@ -87,11 +88,13 @@ def designs(result: ServiceResult) -> list[Entry[ServiceDesign]]:
     """The entries of a design of a service."""
     keeps = "with the headroom free in 99 % of the time, and at the peak"
     used = "not exceeded in 99 % of the time"
+    currency = result["space"]["currency"]
     return [
         Entry("id", "design", of("id"), TEXT),
         Entry("keeps", "keeps up", service.keeps_up, TEXT, keeps),
         *(Entry(key, name, of("use", key), SHARE, used) for key, name in service.RESOURCES.items()),
-        _month(result["space"]["currency"]),
+        _month(currency),
+        *_bill_of_month(currency),
         Entry("power", "power", of("power_w"), with_prefix("W"), "mean of all nodes"),
         Entry("nodes", "nodes", of("nodes"), COUNT),
         Entry("cores", "cores", of("cores"), COUNT, "logical processors of a node"),
@@ -101,11 +104,12 @@ def designs(result: ServiceResult) -> list[Entry[ServiceDesign]]:
     ]
 
 
-def asked(result: JobResult | TasksResult) -> dict[str, int]:
+def asked(result: JobResult | TasksResult | ServiceResult) -> dict[str, int]:
     """The entries of the objectives that a screen has only if they are asked for, with what is left
     out of a narrow one."""
     keys: dict[str, Objective] = {"tco": "tco", "carbon": "carbon", "life": "life"}
-    return {key: 0 for key, objective in keys.items() if objective in result["objectives"]}
+    found = {key: 0 for key, objective in keys.items() if objective in result["objectives"]}
+    return found | ({"million": 0} if "requests_per_s" in result and "tco" in found else {})
 
 
 def on_page(
@@ -158,15 +162,28 @@ def _bill(currency: str) -> list[Entry[Any]]:
     """The total cost of a run."""
     what = "purchase or rent, drives and electricity of one run on all nodes"
     carbon = "CO2-equivalent of the electricity of one run, and its share of making the machines"
-    life = "years until the rated endurance of the flash is used"
     return [
         Entry("tco", f"total, {currency}", of("bill", "total"), MONEY, what, "total"),
         Entry("carbon", "carbon", _carbon, with_prefix("g"), carbon),
-        Entry("life", "life of flash", of("bill", "flash_life_years"), _YEARS, life),
+        Entry("life", "life of flash", of("bill", "flash_life_years"), _YEARS, _LIFE),
     ]
 
 
-def _carbon(row: JobDesign) -> float | None:
+def _bill_of_month(currency: str) -> list[Entry[Any]]:
+    """What a month of a service costs in all."""
+    what = "purchase or rent, drives and electricity of all nodes, 730 hours"
+    carbon = "CO2-equivalent of a month: its electricity, and its share of making the machines"
+    million = "total of a million requests"
+    of_million = of("total_per_million_requests")
+    return [
+        Entry("tco", f"total, {currency} / month", of("bill", "total"), MONEY, what, "total"),
+        Entry("million", f"{currency} / million", of_million, MONEY, million),
+        Entry("carbon", "carbon / month", _carbon, with_prefix("g"), carbon, "carbon"),
+        Entry("life", "life of flash", of("bill", "flash_life_years"), _YEARS, _LIFE),
+    ]
+
+
+def _carbon(row: JobDesign | ServiceDesign) -> float | None:
     bill = row["bill"]
     return None if bill is None or bill["carbon_kg"] is None else 1000 * bill["carbon_kg"]
 

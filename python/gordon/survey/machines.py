@@ -16,12 +16,22 @@ from gordon.reports.survey import (
     MachineReport,
     Objective,
     TasksReport,
+    TasksSurvey,
     TasksTime,
     Verdict,
 )
-from gordon.survey import machine_parameters, measured, prices, quotas, references, settings
+from gordon.survey import (
+    doubts,
+    machine_parameters,
+    measured,
+    prices,
+    quotas,
+    references,
+    settings,
+)
 from gordon.survey import space as spaces
 from gordon.survey.bills import Goals
+from gordon.survey.doubts import Figure, Ranked, Ranking
 from gordon.survey.model import (
     SHIFT,
     Answer,
@@ -40,6 +50,7 @@ from gordon.survey.results import (
     MeanMachine,
     Outcome,
     Raw,
+    TasksDesign,
     TasksResult,
 )
 
@@ -49,6 +60,10 @@ MODEL: Final = "job"
 CURRENCY: Final = "USD"
 #: Objectives that the bill has.
 _OF_BILL: Final[set[Objective]] = {"tco", "carbon", "life"}
+#: The objectives of which a ranking is made, with their figures.
+_RANKED: Final[dict[Objective, Figure]] = {"tco": "total", "carbon": "carbon_kg"}
+#: How much longer than the fastest design the recommended one may take.
+SLACK: Final = 0.1
 #: The objectives of fronts, in words.
 OBJECTIVES: Final[dict[Objective, str]] = {
     "time": "time",
@@ -243,8 +258,54 @@ class Machines(OfMachines[JobSurvey, JobResult]):
             "operation": raw["operation"],
             "operation_sources": self.use.origins(self.chosen),
             "objectives": raw["objectives"],
+            "ranking": ranked(raw, designs, self.goals, SLACK),
             "sentence": _sentence(raw, designs, space["currency"], self.goals),
         }
+
+
+def ranked(
+    raw: JobSurvey | TasksSurvey,
+    designs: Sequence[MachineDesign | TasksDesign],
+    goals: Goals,
+    slack: float,
+) -> Ranking | None:
+    """How sure the design of the least total cost or carbon is, if that is an objective, among the
+    designs that the verdict chooses from, by the upper ends of their times; with limits, among
+    those of the front."""
+    figure = ranked_by(goals)
+    fastest, operation = raw["named"]["fastest"], raw["operation"]
+    if figure is None or operation is None or fastest is None:
+        return None
+    times = {row["id"]: _time(row) for row in designs}
+    longest = goals.deadline_s
+    if longest is None:
+        longest = times[fastest]["time_s_high"] * (1 + slack)
+    rows = [
+        Ranked(
+            row["id"],
+            row["machine"].partition("/")[0],
+            row["storage_part"],
+            bill,
+            (times[row["id"]]["time_s_low"], times[row["id"]]["time_s_high"]),
+        )
+        for row in designs
+        if (bill := row["bill"]) is not None
+        and times[row["id"]]["time_s_high"] <= longest
+        and row["memory_fits"] is not False
+        and (row["pareto"] or not goals.limits)
+    ]
+    return doubts.ranking(rows, operation, figure)
+
+
+def ranked_by(goals: Goals) -> Figure | None:
+    """The figure of the first objective of which a ranking is made."""
+    return next((_RANKED[one] for one in goals.objectives if one in _RANKED), None)
+
+
+def _time(row: Any) -> JobReport | TasksTime:
+    """The time of a design by its model."""
+    outcome: JobReport | TasksTime = row["job"] if "job" in row else row["tasks"]
+    return outcome
 
 
 def _not_compared(
@@ -278,14 +339,14 @@ def _some(ids: list[str]) -> str:
 
 def _keeps_up(row: Any) -> bool:
     """Whether the nodes run the job as often as they have to, by the upper end of its time."""
-    of = row["job"] if "job" in row else row["tasks"]
+    of = _time(row)
     busy: float | None = row["bill"]["busy"]
     return busy is None or busy * of["time_s_high"] <= of["time_s"]
 
 
 def _is_known(objective: Objective, row: Any) -> bool:
     """Whether a figure of a design is known. Flash that a run does not wear lasts."""
-    of = row["job"] if "job" in row else row["tasks"]
+    of = _time(row)
     bill: BillReport = row["bill"]
     match objective:
         case "time":

@@ -64,6 +64,8 @@ class Request:
     spin_down: Config | None = None
     #: The share of each resource that a service leaves free.
     headroom: float = HEADROOM
+    #: Requests that a service answers a second.
+    requests_per_s: float | None = None
 
     def with_settings(self, set_values: list[str]) -> "Request":
         """The request with other values of `--set`."""

@@ -34,6 +34,7 @@ from gordon.reports.survey import (
     Timeline,
     Verdict,
 )
+from gordon.survey.doubts import Ranking
 
 #: Keys of the outcomes of a design of a grid.
 By = Literal["sync", "nosync", "stages"]
@@ -230,6 +231,8 @@ class JobResult(Common):
     #: Where the values of the operation come from.
     operation_sources: dict[str, str]
     objectives: list[Objective]
+    #: How sure the design of the least total cost or carbon is, if that is an objective.
+    ranking: Ranking | None
     #: The answer.
     sentence: str
 
@@ -255,12 +258,17 @@ class TasksResult(Common):
     #: Where the values of the operation come from.
     operation_sources: dict[str, str]
     objectives: list[Objective]
+    #: How sure the design of the least total cost or carbon is, if that is an objective.
+    ranking: Ranking | None
     #: The answer.
     sentence: str
 
 
 class ServiceDesign(ServiceReport, Place):
     """A number of machines."""
+
+    #: What a million requests cost in all; None if their number or the total is unknown.
+    total_per_million_requests: float | None
 
 
 @final
@@ -273,6 +281,13 @@ class ServiceResult(Common):
     reference: ReferenceReport
     headroom: float
     load: LoadReport
+    #: Requests that it answers a second; None if that is not given.
+    requests_per_s: float | None
+    operation: Operation | None
+    #: Where the values of the operation come from.
+    operation_sources: dict[str, str]
+    objectives: list[Objective]
+    ranking: Ranking | None
     verdict: ServiceVerdict | None
     maybe: NearService | None
     nearest: NearService | None

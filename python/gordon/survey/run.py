@@ -40,6 +40,7 @@ def run(
     model: str | None = None,
     service: bool = False,
     headroom: float | None = None,
+    requests_per_s: float | None = None,
     stages: Path | None = None,
     partitions: int | None = None,
     years: float | None = None,
@@ -95,11 +96,16 @@ def run(
     of_machines = service or uses_machines(spaces.load(space), model)
     goals = Goals.of(objective, deadline, max_power, max_price, min_life)
     use = Use(years, runs_per_day, price_kwh, pue, grid)
-    if service or not of_machines:
+    if not of_machines:
         for name in (*goals.given, *use.given):
             _refuse(name, True, "a job on machines (`gordon spaces`)")
     if service or not of_machines or model == tasks.MODEL:
         _refuse("spin-down", spin_down, "the job model of machines, which has the gaps of a trace")
+    if service:
+        _check_use_of_service(goals, use)
+    else:
+        _refuse("requests-per-s", requests_per_s, "a service: add --service")
+        _refuse("headroom", headroom, "a service: add --service")
     one = partial(
         _survey,
         partitions=partitions,
@@ -114,6 +120,7 @@ def run(
         model=model,
         service=service,
         headroom=HEADROOM if headroom is None else headroom,
+        requests_per_s=requests_per_s,
         numbers=counts if of_machines else None,
         stages=stages,
         table=table,
@@ -123,7 +130,7 @@ def run(
     count = None if of_machines else _one(counts)
     if len(given) == 1:
         return one(given[0], nodes=count, rows=rows)
-    if goals.given not in ([], ["deadline"]):
+    if goals.given not in ([], ["deadline"]) and not service:
         raise GordonError(
             f"{len(given)} jobs are surveyed, and their mean is compared by time, price and "
             f"energy: --{goals.given[0]} is for one",
@@ -194,6 +201,19 @@ def _refuse(name: str, value: Any, of: str) -> None:
     """Raises GordonError for an option that is of another survey."""
     if value is not None:
         raise GordonError(f"--{name} is for {of}", f"leave out --{name}", kind="wrong-model")
+
+
+def _check_use_of_service(goals: Goals, use: Use) -> None:
+    """Raises GordonError for what a service does not have: a time, and runs."""
+    for name in ("deadline", "runs-per-day"):
+        if name in (*goals.given, *use.given):
+            _refuse(name, True, "a job; a service runs all the time")
+    if "time" in goals.objectives:
+        raise GordonError(
+            "--objective time is for a job; a service has no time",
+            "--objective price,tco",
+            kind="wrong-model",
+        )
 
 
 def _survey(inputs: Inputs, **options: Any) -> OfOne:

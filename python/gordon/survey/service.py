@@ -4,20 +4,46 @@ The traces are records of the nodes of a service, such as a day of sysstat or Pr
 no end and no job: the answer is a price of a month, never a shorter hour.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from gordon.errors import GordonError
 from gordon.human import figures, short
-from gordon.reports.survey import NearService, ServiceSurvey
+from gordon.reports.survey import (
+    BillReport,
+    NearService,
+    Objective,
+    ServiceSurvey,
+    ServiceVerdictBy,
+)
+from gordon.survey import doubts
 from gordon.survey import space as spaces
-from gordon.survey.machines import OfMachines, known
+from gordon.survey.bills import Goals
+from gordon.survey.doubts import Ranked, Ranking
+from gordon.survey.machines import OBJECTIVES, OfMachines, known, ranked_by
 from gordon.survey.model import SHIFT, Request, common, no_work, places
 from gordon.survey.results import ServiceDesign, ServiceResult
 
 MODEL: Final = "service"
 #: Numbers of nodes that are compared, next to the recorded number, unless they are given.
 NODES = range(1, 9)
+#: What a verdict goes by, in words.
+_TITLES: Final[dict[ServiceVerdictBy, str]] = {
+    "price": "Cheapest",
+    "power": "Least power",
+    "cores": "Fewest cores",
+    "tco": "Least total cost",
+    "carbon": "Least carbon",
+    "life": "Longest life of flash",
+}
+#: What a verdict goes by, by the objective.
+_BY: Final[dict[Objective, ServiceVerdictBy]] = {
+    "price": "price",
+    "energy": "power",
+    "tco": "tco",
+    "carbon": "carbon",
+    "life": "life",
+}
 #: Names of resources in sentences.
 RESOURCES = {"cpu": "processor", "memory": "memory", "disk": "storage", "network": "network"}
 
@@ -34,6 +60,14 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
                 "leave out --shift",
                 kind="bad-shift",
             )
+        requests = request.requests_per_s
+        if requests is not None and not requests > 0:
+            raise GordonError(
+                f"--requests-per-s: {requests:g} is not above zero",
+                "--requests-per-s 200",
+                kind="out-of-range",
+            )
+        self.requests_per_s = requests
         with spaces.blamed(request.space, request.set_values):
             catalogue = self.read(request, chosen)
         common = request.config()
@@ -41,6 +75,7 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
         self.config = {key: common[key] for key in ("traces", "charge", "rows", "table")} | {
             "nodes": request.numbers or sorted({*NODES, of_traces}),
             "headroom": request.headroom,
+            "goals": request.goals.config(),
             "catalogue": catalogue,
         }
 
@@ -54,7 +89,11 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
     def result(self, raw: ServiceSurvey) -> ServiceResult:
         place = places(raw)
         designs: list[ServiceDesign] = [
-            {**row, **place(row["id"], self.storage_kind(row["storage_part"]))}
+            {
+                **row,
+                **place(row["id"], self.storage_kind(row["storage_part"])),
+                "total_per_million_requests": per_million(row["bill"], self.requests_per_s),
+            }
             for row in raw["designs"]
         ]
         by_id = {row["id"]: row for row in designs}
@@ -67,11 +106,47 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
             "reference": raw["reference"],
             "headroom": raw["headroom"],
             "load": raw["load"],
+            "requests_per_s": self.requests_per_s,
+            "operation": raw["operation"],
+            "operation_sources": self.use.origins(self.chosen),
+            "objectives": raw["objectives"],
+            "ranking": self._ranking(raw, designs),
             "verdict": raw["verdict"],
             "maybe": raw["maybe"],
             "nearest": raw["nearest"],
-            "sentence": _sentence(raw, by_id, space["currency"]),
+            "sentence": _sentence(raw, by_id, space["currency"], self.goals),
         }
+
+    def _ranking(self, raw: ServiceSurvey, designs: Sequence[ServiceDesign]) -> Ranking | None:
+        """How sure the design of the least total cost or carbon is, of those that keep up."""
+        figure, operation = ranked_by(self.goals), raw["operation"]
+        if figure is None or operation is None:
+            return None
+        rows = [
+            Ranked(row["id"], row["machine"], row["storage_part"], bill, None)
+            for row in designs
+            if (bill := row["bill"]) is not None
+            and row["keeps_up"]
+            and (row["pareto"] or not self.goals.limits)
+        ]
+        return doubts.ranking(rows, operation, figure)
+
+
+def per_million(bill: BillReport | None, requests_per_s: float | None) -> float | None:
+    """What a million requests cost in all; None if their number or the total is unknown."""
+    if bill is None or bill["total"] is None or requests_per_s is None:
+        return None
+    return 1e6 * bill["total"] / (requests_per_s * bill["inputs"]["time_s"])
+
+
+def requests_note(result: ServiceResult) -> str | None:
+    """What is lacking for the cost of a million requests, if it is."""
+    if result["requests_per_s"] is not None:
+        return None
+    return (
+        "the cost of a million requests is unknown, because traces do not count requests: give "
+        "their number with --requests-per-s"
+    )
 
 
 def recommended(result: ServiceResult) -> str | None:
@@ -120,19 +195,23 @@ def keeps_up(row: ServiceDesign) -> str:
     return {True: "yes", False: "no", None: "unknown"}[row["keeps_up"]]
 
 
-def _sentence(raw: ServiceSurvey, by_id: Mapping[str, ServiceDesign], currency: str) -> str:
+def _sentence(
+    raw: ServiceSurvey, by_id: Mapping[str, ServiceDesign], currency: str, goals: Goals
+) -> str:
     """The recommended design, or why there is none."""
     kept = f"keeps up with {raw['headroom']:.0%} headroom"
     verdict, maybe, nearest = raw["verdict"], raw["maybe"], raw["nearest"]
     if verdict is not None:
         design = by_id[verdict["id"]]
-        title = {"price": "Cheapest", "power": "Least power", "cores": "Fewest cores"}
-        text = f"{title[verdict['by']]} that {kept}: {design['id']}{_cost(design, currency)}"
+        text = _substituted(raw, goals)
+        text += f"{_TITLES[verdict['by']]} that {kept}: {design['id']}{_cost(design, currency)}"
+        text += _in_all(verdict["by"], design["bill"], currency)
         limit = design["limited_by"]
         used = known(design["use"][limit])
         text += f"; its {RESOURCES[limit]} is {used:.0%} used in 99% of the time."
         return text + (f" Less would do if {_open(maybe, by_id, currency)}" if maybe else "")
-    text = f"No design is known to {kept.replace('keeps', 'keep')}."
+    text = f"No design is known to {kept.replace('keeps', 'keep')}"
+    text += f" within {goals.limits}." if goals.limits else "."
     if maybe is not None:
         text += f" The nearest may, if {_open(maybe, by_id, currency)}"
     elif nearest is not None:
@@ -140,6 +219,29 @@ def _sentence(raw: ServiceSurvey, by_id: Mapping[str, ServiceDesign], currency: 
         where = RESOURCES[nearest["resource"]]
         text += f" The nearest is {nearest['id']}, whose {where} is {how} in 99% of the time."
     return text
+
+
+def _substituted(raw: ServiceSurvey, goals: Goals) -> str:
+    """Why a verdict goes by another figure than the first objective."""
+    verdict = raw["verdict"]
+    if not goals.objectives or verdict is None or _BY[goals.objectives[0]] == verdict["by"]:
+        return ""
+    return f"The {OBJECTIVES[goals.objectives[0]]} of no design that keeps up is known. "
+
+
+def _in_all(by: ServiceVerdictBy, bill: BillReport | None, currency: str) -> str:
+    """The figure of the bill that a verdict goes by, if any."""
+    if bill is None:
+        return ""
+    total, carbon, life = bill["total"], bill["carbon_kg"], bill["flash_life_years"]
+    if by == "tco" and total is not None:
+        return f", {figures(total)} {currency} a month in all"
+    if by == "carbon" and carbon is not None:
+        return f", {short(1000 * carbon, 'g')} of CO2 a month"
+    if by == "life":
+        worn = "which it does not wear" if life is None else f"which lasts {figures(life)} years"
+        return f", with flash {worn}"
+    return ""
 
 
 def _open(maybe: NearService, by_id: Mapping[str, ServiceDesign], currency: str) -> str:

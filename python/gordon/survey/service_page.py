@@ -7,7 +7,7 @@ from gordon import notices
 from gordon.human import duration
 from gordon.parameters import Parameter
 from gordon.report import page
-from gordon.survey import entries
+from gordon.survey import bill_page, entries
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines_page import money
 from gordon.survey.page import FILTERS, LIBRARIES
@@ -35,7 +35,7 @@ def render(result: ServiceResult) -> str:
         "service",
         result,
         FILTERS | {"money": money, "keeps_up": keeps_up, "duration": duration},
-        libraries=LIBRARIES,
+        libraries=(*LIBRARIES, "bill"),
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
         rows=rows,
@@ -46,6 +46,7 @@ def render(result: ServiceResult) -> str:
         metered=any(row["power_w"] is not None for row in rows),
         columns=entries.on_page(entries.designs(result), rows, said),
         parts=page.grouped(_used(result["parameters"], notable)),
+        bill=bill_page.of(result, rows),
     )
 
 

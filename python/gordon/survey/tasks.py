@@ -11,7 +11,7 @@ from gordon.reports.survey import ApplicationReport, TasksSurvey, TasksTime
 from gordon.settings import split
 from gordon.survey import space as spaces
 from gordon.survey.bills import Goals
-from gordon.survey.machines import OfMachines, recommendation, substituted
+from gordon.survey.machines import SLACK, OfMachines, ranked, recommendation, substituted
 from gordon.survey.model import SHIFT, Config, Request, common, places
 from gordon.survey.results import TasksDesign, TasksResult
 
@@ -79,6 +79,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             "operation": raw["operation"],
             "operation_sources": self.use.origins(self.chosen),
             "objectives": raw["objectives"],
+            "ranking": ranked(raw, designs, self.goals, SLACK),
             "sentence": _sentence(raw, designs, space["currency"], self.goals),
         }
 
@@ -99,13 +100,6 @@ def _check(request: Request) -> None:
             f"{inputs.name} has {inputs.repeats} repeats, each with a log of its own",
             "survey one of them: RUN/1; or --model job",
             kind="several-jobs",
-        )
-    if request.goals.min_life_years is not None or "life" in request.goals.objectives:
-        raise GordonError(
-            "the tasks model does not know what drives program, and so not how long flash lasts",
-            "leave out --min-life and the objective life; traces with a block log have it (--model "
-            "job)",
-            kind="wrong-model",
         )
     if request.shift != SHIFT:
         raise GordonError(
@@ -181,7 +175,11 @@ def _sentence(raw: TasksSurvey, designs: Sequence[TasksDesign], currency: str, g
         )
     best = by_id[verdict["id"]]
     of = outcome(best)
-    within = f"within {duration(deadline)}" if deadline is not None else "within 10% of the fastest"
+    within = (
+        f"within {duration(deadline)}"
+        if deadline is not None
+        else f"within {SLACK:.0%} of the fastest"
+    )
     text = substituted(goals, verdict["by"])
     text += recommendation(verdict["by"], within, _described(best), of, best["bill"], currency)
     if best is not fastest:
