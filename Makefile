@@ -170,6 +170,7 @@ figures: build
 	$(VENV)/python scripts/pages/web_server.py > docs/design/web-server.md
 	$(VENV)/python scripts/pages/paper_jobs.py > docs/design/paper-jobs.md
 	$(VENV)/python scripts/pages/cost.py > docs/design/cost.md
+	$(VENV)/python scripts/pages/total_cost.py > docs/design/total-cost.md
 
 pages: build
 	$(VENV)/python scripts/pages/screenshots.py

@@ -1,0 +1,20 @@
+"""Published worked examples of what machines cost, and the page that has them."""
+
+import pytest
+
+from published_costs import MOST, examples
+
+EXAMPLES = {one["id"]: one for one in examples()}
+
+
+@pytest.mark.parametrize("id", EXAMPLES)
+def test_a_published_example_follows_from_its_inputs(id: str) -> None:
+    one = EXAMPLES[id]
+    assert one["ratio"] == pytest.approx(1, abs=MOST)
+    assert one["source"]
+    if abs(one["ratio"] - 1) > 0.01:
+        assert one["reason"]
+
+
+def test_the_electricity_of_a_server_is_that_of_the_article() -> None:
+    assert EXAMPLES["ibm-server"]["ours"] == pytest.approx(380 / 1000 * 0.10 * 8766)
