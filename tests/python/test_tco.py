@@ -114,14 +114,24 @@ def test_the_break_even_is_where_the_bills_are_equal() -> None:
         own, rent = doubts.bills([(owned, use), (rented, use)])
         assert own["total"] == pytest.approx(rent["total"])
     # A run of a minute is billed for ten.
-    assert found is not None
-    hours = found["rented_hours_per_month"]
-    assert hours == pytest.approx((found["runs_per_month"] or 0) / 6)
+    minute = break_even(*cases[3], OPERATION)
+    assert minute is not None
+    hours = minute["rented_hours_per_month"]
+    assert hours == pytest.approx((minute["runs_per_month"] or 0) / 6)
     # Drives that wear out within a year and a half make the second one later.
     first, worn = (break_even(owned, RENTED, OPERATION) for owned, _ in cases[:2])
     assert first is not None
     assert worn is not None
     assert (worn["runs_per_month"] or 0) > (first["runs_per_month"] or 0)
+
+
+def test_nodes_that_are_rented_without_a_pause_have_no_minimum_billing() -> None:
+    # Billed for 60 s each, the runs would fill more than a month.
+    short = RENTED | {"time_s": 6.0, "billed_s": 60.0, "rent_per_hour": 0.05}
+    found = break_even(OWNED | {"time_s": 1.0, "energy_j": 40.0}, short, OPERATION)
+    assert found is not None
+    assert found["per_run_rented"] == pytest.approx(0.05 * 6 / 3600)
+    assert (found["rented_hours_per_month"] or 0) > 730
 
 
 def test_a_month_may_be_too_short_and_a_rent_too_low() -> None:

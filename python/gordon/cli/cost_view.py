@@ -16,9 +16,11 @@ def show_petabyte(console: Output, result: Petabyte) -> None:
     def column(title: str, cell: Callable[[MediumCost], str]) -> Column:
         return Column(title, [cell(row) for row in rows], right=True)
 
+    of_year = "" if result["year"] is None else f", of media in {result['year']}"
     console.text(
         f"{short(result['capacity_bytes'], 'B')} on each medium, prices of "
-        f"{result['inputs']['name']} in {currency}; all values are computed, all parts active"
+        f"{result['inputs']['name']} in {currency}{of_year}; all values are computed, all parts "
+        "active"
     )
     console.table(
         [

@@ -100,6 +100,7 @@ def petabyte(
     return {
         "version": __version__,
         "inputs": {"name": inputs, "summary": found.summary},
+        "year": year,
         "currency": found.currency,
         "capacity_bytes": size,
         "parts": [_part(place, part) for place, part in files.parts(found)],

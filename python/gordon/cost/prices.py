@@ -107,8 +107,16 @@ def drive(kind: str, year: int) -> Price:
     """The price of DRAM, of a flash drive or of a disk in a year: `kind` is `dram`, `flash` or
     `disk`. A flash drive has the price of SSDs, and before there are any that of flash. Raises
     GordonError for a year without a price."""
-    ssds = media()["ssd"]
-    return price("ssd" if kind == "flash" and year >= ssds.first else kind, year)
+    if kind != "flash":
+        return price(kind, year)
+    flash, ssds = media()["flash"], media()["ssd"]
+    if not flash.first <= year <= ssds.last:
+        raise GordonError(
+            f"there is no price of flash in {year}",
+            f"a year from {flash.first} to {ssds.last}",
+            kind="no-price",
+        )
+    return price("ssd" if year >= ssds.first else "flash", year)
 
 
 def of(year: int | None = None) -> list[Price]:

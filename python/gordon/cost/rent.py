@@ -15,6 +15,8 @@ _HOUR_S = 3600.0
 _YEAR_S = 365.25 * 24 * _HOUR_S
 _KWH_J = 3.6e6
 _MONTHS = 12
+#: Hours of a month, for which a node can be rented without a pause.
+_HOURS_OF_MONTH = _YEAR_S / _HOUR_S / _MONTHS
 
 
 class BreakEven(TypedDict):
@@ -44,33 +46,42 @@ def break_even(owned: BillInputs, rented: BillInputs, operation: Operation) -> B
     nodes, years = owned["nodes"], operation["years"]
     per_joule = operation["pue"] * operation["price_per_kwh"] / _KWH_J
     idle = nodes * idle_w
-    rented_hours = max(rented["time_s"], rented["billed_s"]) / _HOUR_S
-    rent = hourly * rented_hours
     always = nodes * price / years + idle * _YEAR_S * per_joule
     of_run = (joules - idle * owned["time_s"]) * per_joule
     old = nodes * drives / min(years, owned["drives_life_years"] or years)
     worn = nodes * drives * (owned["wear"] or 0.0)
-    fixed, runs = always + old, _runs(always + old, rent - of_run)
-    if runs is not None and worn * runs > old:
-        # At so many runs the drives are worn before they are old.
-        fixed, of_run = always, of_run + worn
-        runs = _runs(fixed, rent - of_run)
+
+    def where_equal(rent: float) -> tuple[float | None, float, float]:
+        """Runs of a year, the cost of the year, and that of a run."""
+        runs = _runs(always + old, rent - of_run)
+        if runs is None or worn * runs <= old:
+            return runs, always + old, of_run
+        # At this number of runs the drives are worn before they are old.
+        return _runs(always, rent - of_run - worn), always, of_run + worn
+
+    hours = max(rented["time_s"], rented["billed_s"]) / _HOUR_S
+    runs, fixed, more = where_equal(hourly * hours)
+    if runs is not None and runs * hours > _MONTHS * _HOURS_OF_MONTH:
+        # Nodes that are kept for the month are not billed for the minimum at each run.
+        hours = rented["time_s"] / _HOUR_S
+        runs, fixed, more = where_equal(hourly * hours)
     if runs is not None and runs * owned["time_s"] > _YEAR_S:
         runs = None
+    rent = hourly * hours
     found: BreakEven = {
         "runs_per_month": None,
         "hours_per_month": None,
         "rented_hours_per_month": None,
         "cost_per_month": None,
         "fixed_per_year": fixed,
-        "per_run_owned": of_run,
+        "per_run_owned": more,
         "per_run_rented": rent,
     }
     if runs is not None:
         of_month = runs / _MONTHS
         found["runs_per_month"] = of_month
         found["hours_per_month"] = of_month * owned["time_s"] / _HOUR_S
-        found["rented_hours_per_month"] = of_month * rented_hours
+        found["rented_hours_per_month"] = of_month * hours
         found["cost_per_month"] = of_month * rent
     return found
 
