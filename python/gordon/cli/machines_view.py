@@ -60,9 +60,10 @@ def show_machines(console: Output, result: JobResult, show_all: bool) -> None:
 def _standby(result: JobResult) -> str:
     """What standby of disks saves most, or would save; empty if no disk would sleep."""
     found = [(row, slept) for row in result["designs"] if (slept := row["job"].get("spin_down"))]
+    is_vain = any(slept["is_used"] and slept["starts"] for _, slept in found)
     found = [(row, slept) for row, slept in found if (slept["saved_j"] or 0) > 0]
     if not found:
-        return ""
+        return "standby saves energy on no design: the gaps are too short" if is_vain else ""
     row, slept = max(found, key=lambda pair: pair[1]["saved_j"] or 0)
     energy, saved = row["job"]["energy_j"] or 0, slept["saved_j"] or 0
     awake = energy + saved if slept["is_used"] else energy

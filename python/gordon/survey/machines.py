@@ -109,7 +109,8 @@ class OfMachines(Model[Report, Answer]):
             # The core refuses another type, which --set may give.
             supply = machine.get("supply", {}).get("part")
             if isinstance(supply, str):
-                self.parts.get("supply", supply)
+                with located(f"machine `{machine['id']}`"):
+                    self.parts.get("supply", supply)
             for storage in spaces.storages(machine):
                 name = storage.get("part")
                 if name is not None:
