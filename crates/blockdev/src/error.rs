@@ -73,7 +73,8 @@ pub enum DiskFileError {
     },
     /// The file is larger than the disks.
     #[error(
-        "{path}: {len} bytes do not fit on {name}, which holds {capacity}\n  try: a larger disk, or --stripe {stripe}"
+        "{path}: {len} bytes do not fit on {name}, which holds {capacity}\n  \
+         try: a larger disk, or --stripe {stripe}"
     )]
     Large {
         /// The file.

@@ -202,12 +202,12 @@ impl fmt::Display for FtlConfigError {
                 "durable needs summary pages, to find what was written; set summary = true",
             ),
             Self::NothingProtected => f.write_str(
-                "protected needs a write buffer, and there is none; give write_buffer a size, or set \
-                 protected = false",
+                "protected needs a write buffer, and there is none; give write_buffer a size, or \
+                 set protected = false",
             ),
             Self::ProtectedAndDurable => f.write_str(
-                "a protected write buffer makes every write durable by itself; leave out durable, or \
-                 protected",
+                "a protected write buffer makes every write durable by itself; leave out durable, \
+                 or protected",
             ),
             Self::Drain { drain, write_points } => write!(
                 f,

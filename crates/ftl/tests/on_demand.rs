@@ -211,7 +211,11 @@ fn continue_alike(mut layers: [Layer; 2], requests: usize, seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn preconditioned_entries_equal_those_of_filled_tables(

@@ -33,7 +33,8 @@ fn seeds(count: u64, mut run: impl FnMut(u64)) {
             #[allow(clippy::print_stderr)]
             {
                 eprintln!(
-                    "replay: GORDON_POWER_SEED={seed} {}cargo test -p gordon-ftl --test power {name}",
+                    "replay: GORDON_POWER_SEED={seed} {}cargo test -p gordon-ftl --test power \
+                     {name}",
                     requests.unwrap_or_default()
                 );
             }

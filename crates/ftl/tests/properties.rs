@@ -142,7 +142,11 @@ fn run(case: &Case, drafts: &[Draft]) -> Rig {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 150,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn reads_are_right_and_requests_complete(case in cases(), drafts in drafts(300)) {

@@ -198,7 +198,9 @@ proptest! {
             let start = start.min(capacity - len);
             let op = if read { IoOp::Read } else { IoOp::Write };
             array.submit(Ns::ZERO, id as u64, sectors(op, start, len));
-            let places = (start..start + len).map(|s| (op, s / 10 % groups as u64, s / 10 / groups as u64 * 10 + s % 10));
+            let groups = groups as u64;
+            let place = |s| (op, s / 10 % groups, s / 10 / groups * 10 + s % 10);
+            let places = (start..start + len).map(place);
             for (op, group, at) in places {
                 // Every copy of a write, one copy of a read.
                 all.extend(vec![(op, group, at); if read { 1 } else { copies as usize }]);
@@ -209,7 +211,8 @@ proptest! {
         for (device, one) in array.members().iter().enumerate() {
             for (_, Request { op, offset, len, .. }) in &one.submitted {
                 let group = (device / copies as usize) as u64;
-                submitted.extend((offset.0 / 512..(offset.0 + len.0) / 512).map(|at| (*op, group, at)));
+                let sectors = offset.0 / 512..(offset.0 + len.0) / 512;
+                submitted.extend(sectors.map(|at| (*op, group, at)));
             }
         }
         all.sort_unstable();

@@ -164,7 +164,8 @@ proptest! {
         let mut device = Coalescer::new(OneByOne::default(), SECTOR * most);
         let (mut submitted, mut done, mut at) = (Vec::new(), Vec::new(), Ns::ZERO);
         for id in 0..count {
-            let op = [IoOp::Read, IoOp::Write, IoOp::Flush][usize::try_from(random.below(9) / 4).unwrap()];
+            let ops = [IoOp::Read, IoOp::Write, IoOp::Flush];
+            let op = ops[usize::try_from(random.below(9) / 4).unwrap()];
             let request = if op == IoOp::Flush {
                 FLUSH
             } else {
@@ -191,6 +192,7 @@ proptest! {
         let carried = device.device().carried_out.len() as u64;
         prop_assert_eq!(carried + device.joined(), count as u64);
         let largest = submitted.iter().map(|one| one.len).max().unwrap();
-        prop_assert!(device.device().carried_out.iter().all(|one| one.len <= largest.max(SECTOR * most)));
+        let most = largest.max(SECTOR * most);
+        prop_assert!(device.device().carried_out.iter().all(|one| one.len <= most));
     }
 }

@@ -177,7 +177,10 @@ struct Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let op = prop_oneof![
-        4 => Just(IoOp::Read), 4 => Just(IoOp::Write), 1 => Just(IoOp::Discard), 1 => Just(IoOp::Flush)
+        4 => Just(IoOp::Read),
+        4 => Just(IoOp::Write),
+        1 => Just(IoOp::Discard),
+        1 => Just(IoOp::Flush),
     ];
     // Starts close together, so that ranges meet, or anywhere; a few lengths exceed the cache.
     let start = prop_oneof![3 => 0u64..5000, 1 => 0u64..1_953_000_000];
@@ -228,7 +231,8 @@ proptest! {
         for c in &done {
             let i = usize::try_from(c.id).unwrap();
             // No request is faster than its overhead and, with data, the link.
-            let link = if matches!(steps[i].op, IoOp::Read | IoOp::Write) { steps[i].len * 1706 } else { 0 };
+            let is_moved = matches!(steps[i].op, IoOp::Read | IoOp::Write);
+            let link = if is_moved { steps[i].len * 1706 } else { 0 };
             prop_assert!(c.at.0 >= sent[i] + 100_000 + link, "{:?} {:?}", c, steps[i]);
         }
         // All written data reach the medium; a sector is destaged at most as often as it was

@@ -155,7 +155,8 @@ proptest! {
                     .flat_map(|r| r.offset.0 / 512..(r.offset.0 + r.len.0) / 512).collect();
                 prop_assert_eq!(&sent, expected);
             }
-            let done = Completion { id: i as u64, at: at + Ns(1000), cause: Cause::Medium, failed: false };
+            let (id, at) = (i as u64, at + Ns(1000));
+            let done = Completion { id, at, cause: Cause::Medium, failed: false };
             prop_assert_eq!(drain(&mut stripe), [done]);
         }
     }

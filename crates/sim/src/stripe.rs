@@ -106,7 +106,10 @@ pub enum StripeError {
     #[error("a stripe of {0} devices, more than {MEMBERS}\n  try: fewer")]
     Many(u32),
     /// The number of devices is not a multiple of the number of copies: devices, copies.
-    #[error("a stripe of {0} devices with {1} copies of everything\n  try: {hint}", hint = multiple(*.1))]
+    #[error(
+        "a stripe of {0} devices with {1} copies of everything\n  try: {hint}",
+        hint = multiple(*.1)
+    )]
     Copies(usize, u32),
     /// The bandwidth of the bus is zero.
     #[error("a bus of {0} a second\n  try: more than none")]

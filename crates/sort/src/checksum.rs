@@ -54,7 +54,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_sum_is_that_of_each_record(bytes in proptest::collection::vec(any::<u8>(), 0..4000)) {
+        fn the_sum_is_that_of_each_record(
+            bytes in proptest::collection::vec(any::<u8>(), 0..4000),
+        ) {
             let (records, _) = bytes.as_chunks();
             let each = records.iter().map(|record| u128::from(crc32fast::hash(record)));
             prop_assert_eq!(checksum(records), each.sum());

@@ -30,7 +30,8 @@ pub enum SortError {
     },
     /// The keys read back from temporary files are not those that were written.
     #[error(
-        "the temporary files do not hold what was written: something changed them, or their device did\n  \
+        "the temporary files do not hold what was written: something changed them, or their device \
+         did\n  \
          try: leave the files of a sort alone while it runs; --temp on another device"
     )]
     Changed,

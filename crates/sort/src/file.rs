@@ -120,10 +120,12 @@ impl SortFile {
             let len = part.len()?;
             if len != share {
                 let why = format!(
-                    "it has {len} bytes, and would have {share} if {all} lay over {} files in units of {unit}",
+                    "it has {len} bytes, and would have {share} if {all} lay over {} files in \
+                     units of {unit}",
                     paths.len()
                 );
-                let hint = "all files of the stripe, in their order, and the unit that they were written with";
+                let hint = "all files of the stripe, in their order, and the unit that they were \
+                            written with";
                 return Err(SortError::impossible(part.path.display(), why, hint));
             }
         }

@@ -125,7 +125,10 @@ proptest! {
     }
 
     #[test]
-    fn random_key_texts_cause_no_panic(text in any::<String>(), near in "[0-9:]{0,6}(u64be|f32le|i8|r|ascii|bytes)?(:r)?") {
+    fn random_key_texts_cause_no_panic(
+        text in any::<String>(),
+        near in "[0-9:]{0,6}(u64be|f32le|i8|r|ascii|bytes)?(:r)?",
+    ) {
         for key in [text, near] {
             match sorted(&RecordConfig::Fixed(fixed(16, &[&key])), &[7; 32]) {
                 Ok(sorted) => prop_assert_eq!(sorted.len(), 32),

@@ -350,19 +350,25 @@ fn file(zero: bool) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// The start of a line, which most lines share.
+const SHARED: &str = "(https://www[.]example[.]org/|HTTPS://www.|http|)";
+/// A number, or what looks like one.
+const NUMBER: &str = "[ ]{0,2}[-+]?[0-9]{0,25}[.]?[0-9]{0,25}([eE][-+]?[0-9]{1,4}|[KMG])?";
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn random_lines_are_sorted_by_random_keys(
-        (config, bytes) in config().prop_flat_map(|config| (Just(config.clone()), file(config.zero))),
+        (config, bytes) in config()
+            .prop_flat_map(|config| (Just(config.clone()), file(config.zero))),
     ) {
         same(config, &bytes);
     }
 
     #[test]
     fn lines_with_shared_starts_are_sorted(
-        lines in prop::collection::vec(("(https://www[.]example[.]org/|HTTPS://www.|http|)", text()), 0..60),
+        lines in prop::collection::vec((SHARED, text()), 0..60),
         more in 0..100usize,
         letters in prop::sample::select(vec!["", "f", "r", "d", "fr"]),
     ) {
@@ -371,15 +377,17 @@ proptest! {
             if at < 4 { start.to_string() } else { "https://www.example.org/".into() }
         };
         let lines = lines.iter().enumerate();
-        let lines = lines.flat_map(|(at, (first, text))| [start(at, first).as_bytes(), text, b"\n"].concat());
+        let lines = lines
+            .flat_map(|(at, (first, text))| [start(at, first).as_bytes(), text, b"\n"].concat());
         let mut bytes: Vec<u8> = lines.collect();
-        bytes.extend((0..more).flat_map(|n| format!("https://www.example.org/{}\n", n % 13).into_bytes()));
+        let line = |n: usize| format!("https://www.example.org/{}\n", n % 13).into_bytes();
+        bytes.extend((0..more).flat_map(line));
         same(self::lines(&[], letters), &bytes);
     }
 
     #[test]
     fn random_numbers_are_sorted(
-        texts in prop::collection::vec("[ ]{0,2}[-+]?[0-9]{0,25}[.]?[0-9]{0,25}([eE][-+]?[0-9]{1,4}|[KMG])?", 0..60),
+        texts in prop::collection::vec(NUMBER, 0..60),
     ) {
         for order in ["n", "g", "h"] {
             same(lines(&[], order), texts.join("\n").as_bytes());
@@ -397,7 +405,11 @@ proptest! {
     }
 
     #[test]
-    fn random_key_texts_cause_no_panic(text in any::<String>(), near in "[0-9.,bdfghiMnrRV]{0,12}", separator in any::<String>()) {
+    fn random_key_texts_cause_no_panic(
+        text in any::<String>(),
+        near in "[0-9.,bdfghiMnrRV]{0,12}",
+        separator in any::<String>(),
+    ) {
         for key in [text.clone(), near] {
             let keys = vec![key.clone()];
             let config = LinesConfig { keys, options: text.clone(), ..LinesConfig::default() };

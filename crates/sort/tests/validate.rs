@@ -90,7 +90,9 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_are_refused_as_summaries(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+    fn random_bytes_are_refused_as_summaries(
+        bytes in proptest::collection::vec(any::<u8>(), 0..600),
+    ) {
         // Random 128-bit numbers exceed the counts of any file.
         let folder = Folder::new();
         prop_assert!(read_summaries(&folder.file("made", &bytes)).is_err());

@@ -89,7 +89,8 @@ fn run(array: Geometry, modes: Modes, load: &Load, depth: u32, operations: u64) 
     let stats = die_groups.stats();
     let behind: u64 = stats.kinds.iter().map(|k| k.behind_background).sum();
     println!(
-        "{:>4} die groups, depth {depth:>3}, {:<28} {:>6.2} M/s of CPU, {:>5.1} ns each, {:>4.2} events, {:>3.0} % behind background, {} joined",
+        "{:>4} die groups, depth {depth:>3}, {:<28} {:>6.2} M/s of CPU, {:>5.1} ns each, {:>4.2} \
+         events, {:>3.0} % behind background, {} joined",
         layout.die_groups(),
         load.name,
         operations as f64 / cpu / 1e6,

@@ -62,7 +62,8 @@ fn run(name: &str, config: &SsdConfig, loaded: bool, pattern: &Pattern) {
         / stats.die_groups.bus_busy.len() as f64
         / end.as_secs();
     println!(
-        "{name:<44} {rate:>7.0} MB/s  bus {:>3.0} %  WA {:>5.3}  erases {:>7}  {:>6.3} M requests, {:>6.2} M events a second",
+        "{name:<44} {rate:>7.0} MB/s  bus {:>3.0} %  WA {:>5.3}  erases {:>7}  {:>6.3} M requests, \
+         {:>6.2} M events a second",
         bus * 100.0,
         stats.write_amplification().unwrap_or(0.0),
         stats.ftl.erases,

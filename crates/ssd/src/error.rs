@@ -48,8 +48,8 @@ pub enum SsdError {
     },
     /// The capacity is too small for the write points and free blocks.
     #[error(
-        "capacity: {capacity} leaves no room for write points and free blocks; give at least {least}, \
-         or a smaller ftl.write_points"
+        "capacity: {capacity} leaves no room for write points and free blocks; give at least \
+         {least}, or a smaller ftl.write_points"
     )]
     Small {
         /// Requested capacity.
@@ -59,8 +59,8 @@ pub enum SsdError {
     },
     /// The over-provisioning leaves too little for garbage collection.
     #[error(
-        "spare: {spare} of {capacity} leaves garbage collection no room; give at least {least}, or a \
-         smaller ftl.write_points or ftl.reserve"
+        "spare: {spare} of {capacity} leaves garbage collection no room; give at least {least}, or \
+         a smaller ftl.write_points or ftl.reserve"
     )]
     Spare {
         /// Over-provisioning.

@@ -280,13 +280,18 @@ fn ranges_are_preloaded_in_any_order() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 40,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     /// For any sequence of requests, each completes once, not before its arrival, and
     /// deterministically.
     #[test]
     fn everything_completes_once(
-        drafts in proptest::collection::vec((0u8..20, any::<u16>(), 1u64..300, 0u64..400_000), 1..400)
+        drafts in
+            proptest::collection::vec((0u8..20, any::<u16>(), 1u64..300, 0u64..400_000), 1..400)
     ) {
         let run = || {
             let mut ssd = Ssd::new(&small(40)).expect("possible");

@@ -16,8 +16,9 @@ pub enum ImageError {
     InUse(PathBuf),
     /// The file is not an image.
     #[error(
-        "{0}: not a NAND image\n  try: `gordon block create` makes one; a plain file is served as a \
-         disk: `gordon block serve FILE --preset sata-7200-1tb`"
+        "{0}: not a NAND image\n  \
+         try: `gordon block create` makes one; a plain file is served as a disk: `gordon block \
+         serve FILE --preset sata-7200-1tb`"
     )]
     Foreign(PathBuf),
     /// The image has a version that this program does not support.
@@ -59,9 +60,10 @@ pub enum ImageError {
     /// Metadata that determine the current data are damaged or missing, and no redundant metadata
     /// prove them.
     #[error(
-        "{path}: damaged: {}; serving it could return older data\n  try: `gordon block export {path} \
-         OUT.raw` to copy what can be proved, `gordon block serve --salvage` to read it, then \
-         `gordon block check --repair` to accept the loss", summary(.damage)
+        "{path}: damaged: {}; serving it could return older data\n  \
+         try: `gordon block export {path} OUT.raw` to copy what can be proved, `gordon block serve \
+         --salvage` to read it, then `gordon block check --repair` to accept the \
+         loss", summary(.damage)
     )]
     Unproven {
         /// The image.
@@ -71,8 +73,8 @@ pub enum ImageError {
     },
     /// An assertion failed, which is a bug of the program.
     #[error(
-        "{path}: internal error: {why}\n  try: report it; `gordon block export {path} OUT.raw` copies \
-         what can be proved"
+        "{path}: internal error: {why}\n  \
+         try: report it; `gordon block export {path} OUT.raw` copies what can be proved"
     )]
     Internal {
         /// The image.

@@ -23,7 +23,9 @@ macro_rules! quantity {
     )*};
 }
 
-quantity!(Bytes "64KiB" DataRate "10Gb" Ns "25us" Hertz "2.4GHz" Watts "19W" Joules "5kJ" Volts "1.2V");
+quantity!(
+    Bytes "64KiB" DataRate "10Gb" Ns "25us" Hertz "2.4GHz" Watts "19W" Joules "5kJ" Volts "1.2V"
+);
 
 impl<T: JsonSchema> JsonSchema for Sourced<T> {
     fn schema_name() -> Cow<'static, str> {
@@ -42,7 +44,10 @@ impl<T: JsonSchema> JsonSchema for Sourced<T> {
                         "value": value,
                         "source": { "type": "string", "description": "Data sheet, paper, table." },
                         "date": { "type": "string", "description": "Date of the source." },
-                        "assumed": { "type": "string", "description": "Reason for the value, if no source prints one." },
+                        "assumed": {
+                            "type": "string",
+                            "description": "Reason for the value, if no source prints one.",
+                        },
                     },
                     "required": ["value"],
                     "additionalProperties": false,

@@ -165,8 +165,8 @@ impl ClassicDisk {
             let ShortSkew { key, skew, read, write } = short;
             let both = if skew < read { "reads and writes" } else { "writes" };
             format!(
-                "{key} is {skew} at the shortest, and a write needs {write} to get to the next track (a \
-                 read {read}): sequential {both} lose a revolution there"
+                "{key} is {skew} at the shortest, and a write needs {write} to get to the next \
+                 track (a read {read}): sequential {both} lose a revolution there"
             )
         });
         short.collect()

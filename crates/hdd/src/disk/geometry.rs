@@ -457,12 +457,14 @@ mod tests {
             let held: u64 = zones.iter()
                 .map(|&(c, s)| u64::from(c) * u64::from(s) * u64::from(heads)).sum();
             config.geometry.sectors = held.into();
-            config.geometry.zones = Zones::Table(zones.iter()
-                .map(|&(cylinders, sectors_per_track)| ZoneConfig { cylinders, sectors_per_track, ..ZoneConfig::default() })
-                .collect());
+            let zone = |&(cylinders, sectors_per_track)| {
+                ZoneConfig { cylinders, sectors_per_track, ..ZoneConfig::default() }
+            };
+            config.geometry.zones = Zones::Table(zones.iter().map(zone).collect());
             let geometry = DiskGeometry::new(&config).unwrap();
             prop_assert_eq!(geometry.zones().iter().map(|z| z.sectors).sum::<u64>(), held);
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            #[allow(clippy::cast_precision_loss)]
             let lba = ((held as f64 * pick) as u64).min(held - 1);
             let place = geometry.location(lba);
             // A head that follows the course has read all sectors before this one when it begins,
@@ -470,7 +472,8 @@ mod tests {
             let (start, end) = (geometry.course(place), geometry.course_end(place));
             prop_assert_eq!(geometry.sectors_before(start), lba);
             prop_assert_eq!(geometry.sectors_before(end), lba + 1);
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            #[allow(clippy::cast_precision_loss)]
             let inside = start + ((end - start) as f64 * into * 0.999) as u64;
             prop_assert_eq!(geometry.sectors_before(inside), lba);
         }

@@ -30,7 +30,8 @@ pub(super) fn listed(model: &Block, layout: &Block) -> Result<Tracks, SpecError>
         "dm_layout_g4" => G4Layout::new(layout)?.extents(sectors)?,
         other => {
             let why = format!(
-                "there is no layout `{other}`; Gordon reads dm_layout_g1, dm_layout_g2 and dm_layout_g4"
+                "there is no layout `{other}`; Gordon reads dm_layout_g1, dm_layout_g2 and \
+                 dm_layout_g4"
             );
             return Err(layout.location.wrong(why));
         }
@@ -240,9 +241,9 @@ impl<'a> G4Layout<'a> {
             })
             .collect::<Option<_>>()
             .ok_or_else(|| {
-                let why = "`IDX` is not a list of lists of entries: lbn, cylinder, offset, sectors, \
-                           cylinders, angle, run, cylinders of the run, IDX or TRACK, number, and \
-                           of a TRACK the head";
+                let why = "`IDX` is not a list of lists of entries: lbn, cylinder, offset, \
+                           sectors, cylinders, angle, run, cylinders of the run, IDX or TRACK, \
+                           number, and of a TRACK the head";
                 layout.location.wrong(why)
             })?;
         Ok(Self { layout, tracks, indices })
@@ -372,7 +373,8 @@ impl<'a> G4Layout<'a> {
                     }))
                 }
                 _ => Err(self.layout.location.wrong(
-                    "`Remaps` is not a list of sector, count, cylinder, head, sector, sectors per track",
+                    "`Remaps` is not a list of sector, count, cylinder, head, sector, sectors per \
+                     track",
                 )),
             })
             .collect()

@@ -9,7 +9,10 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum NbdError {
     /// A file other than a stale socket exists at the path of the socket.
-    #[error("{path} exists already and is in use, or is not a socket\n  try: another path", path = .0.display())]
+    #[error(
+        "{path} exists already and is in use, or is not a socket\n  try: another path",
+        path = .0.display()
+    )]
     Exists(PathBuf),
     /// Clients on other machines could reach the TCP address without TLS.
     #[error(
@@ -37,7 +40,10 @@ pub enum NbdError {
     #[error("limits that are too low: {0}")]
     Limits(&'static str),
     /// A certificate or key cannot be used.
-    #[error("{path} cannot be used for TLS: {why}\n  try: certificates and a key in PEM files", path = .path.display())]
+    #[error(
+        "{path} cannot be used for TLS: {why}\n  try: certificates and a key in PEM files",
+        path = .path.display()
+    )]
     Tls {
         /// The file.
         path: PathBuf,

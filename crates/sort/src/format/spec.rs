@@ -119,8 +119,8 @@ fn wrong(what: &str, text: &str, why: impl ToString, hint: &str) -> SortError {
     SortError::impossible(format!("{what} {text:?}"), why, hint)
 }
 
-const FIXED_HINT: &str = "START:END[:TYPE][:r], as 8:16:u64be: bytes 8 to 15, as a number; TYPE is bytes, \
-                          ascii (any case), or u, i, f with its bits and le or be";
+const FIXED_HINT: &str = "START:END[:TYPE][:r], as 8:16:u64be: bytes 8 to 15, as a number; TYPE is \
+                          bytes, ascii (any case), or u, i, f with its bits and le or be";
 
 /// Parses a key of a record of `record` bytes.
 fn fixed_key(text: &str, record: usize) -> Result<fixed::FixedKey, SortError> {
@@ -195,8 +195,8 @@ fn fixed_type(name: &str) -> Option<(KeyType, Option<usize>, bool)> {
     Some((kind, Some(width), little))
 }
 
-const LINES_HINT: &str = "FIELD[.BYTE][LETTERS][,FIELD[.BYTE][LETTERS]], as 2,2n: field 2, as a number; \
-                          LETTERS are of b d f g h i M n r V";
+const LINES_HINT: &str = "FIELD[.BYTE][LETTERS][,FIELD[.BYTE][LETTERS]], as 2,2n: field 2, as a \
+                          number; LETTERS are of b d f g h i M n r V";
 
 /// Options of a key, or of all keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

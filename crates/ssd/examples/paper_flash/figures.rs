@@ -123,8 +123,9 @@ pub fn table_1() -> Vec<Figure> {
             "read",
             read,
             slc.rate(CommandKind::Read),
-            "two planes of 2112 bytes, all counted; sensing hidden behind the bus or the bus behind \
-             sensing; 2112 clocks of data and 13 of commands, at 66.7 MHz for \"133\"; MB are MiB",
+            "two planes of 2112 bytes, all counted; sensing hidden behind the bus or the bus \
+             behind sensing; 2112 clocks of data and 13 of commands, at 66.7 MHz for \"133\"; MB \
+             are MiB",
         );
         figure(
             "program SLC",
@@ -225,8 +226,8 @@ pub fn array(requests: u64) -> Vec<Figure> {
     let change = |to: f64, from: f64| (to / from - 1.0) * 100.0;
     let near = "the 4 buses' 1,064 MB/s less out-of-band bytes and 1.1 us of commands a page; \
                 the commands are fitted to the 2.2 GB/s below";
-    let bus = "does not follow: 4 buses of 16 bits at 40 MHz carry at most 320 MB/s, 36 % of 900, and \
-               315 without out-of-band bytes";
+    let bus = "does not follow: 4 buses of 16 bits at 40 MHz carry at most 320 MB/s, 36 % of 900, \
+               and 315 without out-of-band bytes";
     vec![
         figure("133 MHz, read", "MB/s", 900.0, base[0], near),
         figure("133 MHz, write", "MB/s", 900.0, base[1], near),
@@ -252,7 +253,8 @@ pub fn array(requests: u64) -> Vec<Figure> {
             "% against SLC",
             -70.0,
             change(multi[1], base[1]),
-            "4 die groups x 64 KiB in 800 us and the bus are 300 MB/s; the paper's is of an application",
+            "4 die groups x 64 KiB in 800 us and the bus are 300 MB/s; the paper's is of an \
+             application",
         ),
     ]
 }

@@ -24,7 +24,11 @@ fn modes(bits: u8) -> Modes {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     /// Commands complete at the times and in the order of the model, with the same counters. Times
     /// are short and round, so that many events share an instant.
@@ -50,7 +54,8 @@ proptest! {
         let mut model = Model::new(layout, timing, slots);
         let (mut now, mut counts) = (Ns(0), [[0u64; 3]; 2]);
         // Compares all commands completed up to a time.
-        let mut same = |die_groups: &mut DieGroups, model: &mut Model, to: Ns| -> Result<(), TestCaseError> {
+        type Compared = Result<(), TestCaseError>;
+        let mut same = |die_groups: &mut DieGroups, model: &mut Model, to: Ns| -> Compared {
             let (mut here, mut there) = (vec![], vec![]);
             while die_groups.next_at().is_some_and(|next| next <= to) {
                 let (at, done) = die_groups.step();
@@ -77,7 +82,8 @@ proptest! {
                 _ => CommandKind::Erase,
             };
             let (block, share) = (BlockId(block % layout.blocks()), share % (slots + 1));
-            let command = FlashCommand { block, page, transfer_slots: share, tag, kind, background };
+            let transfer_slots = share;
+            let command = FlashCommand { block, page, transfer_slots, tag, kind, background };
             die_groups.issue(now, command);
             model.issue(now, command);
             prop_assert_eq!(die_groups.next_at().is_some(), model.next_at().is_some());
@@ -99,7 +105,9 @@ proptest! {
     /// Without modes, commands of a die group complete in the order of issue. A bus never serves
     /// two transfers at once, so its busy time does not exceed the elapsed time.
     #[test]
-    fn first_come_first_served(drafts in proptest::collection::vec((0u8..20, 0u32..64, 0u64..3_000), 1..200)) {
+    fn first_come_first_served(
+        drafts in proptest::collection::vec((0u8..20, 0u32..64, 0u64..3_000), 1..200),
+    ) {
         let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 2 };
         let layout = layout(shape);
         prop_assert_eq!(layout.die_groups(), GEOMETRY.dies());
@@ -110,14 +118,23 @@ proptest! {
             while die_groups.next_at().is_some_and(|next| next <= now) {
                 done.extend(die_groups.step().1);
             }
-            let kind = [CommandKind::Read, CommandKind::Program, CommandKind::Erase][usize::from(kind / 9)];
-            die_groups.issue(now, FlashCommand { block: BlockId(block % layout.blocks()), page: 0, transfer_slots: 1, tag, kind, background: false });
+            let kinds = [CommandKind::Read, CommandKind::Program, CommandKind::Erase];
+            let kind = kinds[usize::from(kind / 9)];
+            die_groups.issue(now, FlashCommand {
+                block: BlockId(block % layout.blocks()),
+                page: 0,
+                transfer_slots: 1,
+                tag,
+                kind,
+                background: false,
+            });
         }
         let stats = die_groups.stats();
         done.extend(super::finish(&mut die_groups).into_iter().map(|(_, done)| done));
         prop_assert_eq!(done.len(), drafts.len());
         for die_group in 0..layout.die_groups() {
-            let of_die_group = |d: &&CommandDone| layout.die_group_of(d.command.block) == DieGroupId(die_group);
+            let id = DieGroupId(die_group);
+            let of_die_group = |d: &&CommandDone| layout.die_group_of(d.command.block) == id;
             let tags: Vec<_> = done.iter().filter(of_die_group).map(|d| d.command.tag).collect();
             prop_assert!(tags.is_sorted());
         }
