@@ -61,7 +61,8 @@ fn main() {
             let misses = tally.requests - tally.hits;
             let known = cache.counts().objects + cache.ghosts();
             println!(
-                "{size} {:8} {rate:6.2} M/s  misses {misses} ({:.4})  {} objects, {} ghosts, {:.1} B each",
+                "{size} {:8} {rate:6.2} M/s  misses {misses} ({:.4})  {} objects, {} ghosts, {:.1} \
+                 B each",
                 kind.name(),
                 misses as f64 / tally.requests as f64,
                 cache.counts().objects,

@@ -103,7 +103,9 @@ impl Load {
         progress: &Progress,
     ) -> Result<Self, ReplayError> {
         let mut first = Self::with(trace, as_objects, true)?;
-        if matches!(&first.reader, LoadReader::Objects(of, _) if of.format() == Format::OracleGeneral)
+        // A trace of this format has the next access of each request.
+        if let LoadReader::Objects(of, _) = &first.reader
+            && of.format() == Format::OracleGeneral
         {
             return Ok(first);
         }

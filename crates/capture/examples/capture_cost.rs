@@ -111,7 +111,8 @@ fn one(dir: &Path, name: &str, script: &str, interval: Ns) -> Result<(), Capture
     let (wall, cost) = (manifest.duration.as_secs(), manifest.capture_cpu.as_secs());
     let core = cost / wall * 100.0;
     println!(
-        "{name:<5}  {:>8}  {wall:>6.2}  {requests:>8}  {:>8.0}  {:>4}  {cost:>13.3}  {core:>8.2}%  {:>5.2}%",
+        "{name:<5}  {:>8}  {wall:>6.2}  {requests:>8}  {:>8.0}  {:>4}  {cost:>13.3}  {core:>8.2}%  \
+         {:>5.2}%",
         interval.to_string(),
         requests as f64 / wall,
         manifest.lost_events(),

@@ -15,7 +15,10 @@ pub enum CaptureError {
     #[error("command not found: {0}\n  try: check the name, or give its path")]
     CommandNotFound(String),
     /// The command to trace cannot be started.
-    #[error("cannot run {command}: {source}\n  try: {hint}", hint = hint(source, "check that it is a program you may run"))]
+    #[error(
+        "cannot run {command}: {source}\n  try: {hint}",
+        hint = hint(source, "check that it is a program you may run")
+    )]
     CannotRun {
         /// The program, without its arguments.
         command: String,
@@ -83,7 +86,10 @@ pub enum CaptureError {
         common: String,
     },
     /// The system refuses something that capture needs.
-    #[error("capture: {what}: {source}\n  try: {hint}", hint = hint(source, "check that /proc is mounted"))]
+    #[error(
+        "capture: {what}: {source}\n  try: {hint}",
+        hint = hint(source, "check that /proc is mounted")
+    )]
     System {
         /// What capture needs.
         what: String,

@@ -223,9 +223,9 @@ fn a_command_shorter_than_an_interval() {
 #[test]
 fn orphans_count() {
     let dir = folder();
-    let script = "(sh -c 'dd if=/dev/zero of=f bs=1M count=8 conv=fsync 2>/dev/null; touch done; exec sleep 600' & \
-                  echo $! >orphan); \
-                  while [ ! -e done ]; do sleep 0.05; done; await 2; kill $(cat orphan)";
+    let script = "(sh -c 'dd if=/dev/zero of=f bs=1M count=8 conv=fsync 2>/dev/null; touch done; \
+                  exec sleep 600' & echo $! >orphan); while [ ! -e done ]; do sleep 0.05; done; \
+                  await 2; kill $(cat orphan)";
     let mut options = sh(dir.path(), &format!("{AWAIT} {script}"));
     options.interval = Ns(100_000_000);
     let (_, trace) = run_with(&options, &mut SampleCounter::new(dir.path()));
@@ -663,9 +663,9 @@ fn a_disk_that_is_full_while_tracing() {
     }
     // The command waits until the capture has stopped before it ends.
     let command = format!(
-        "cd {}; sync; i=0; while [ ! -e stopped ] && [ $i -lt 100 ]; do i=$((i+1)); \
-         dd if=f of=/dev/null bs=512 iflag=direct status=none; ls small/* >/dev/null 2>&1 || touch stopped; \
-         done; touch ran",
+        "cd {}; sync; i=0; while [ ! -e stopped ] && [ $i -lt 100 ]; do i=$((i+1)); dd if=f \
+         of=/dev/null bs=512 iflag=direct status=none; ls small/* >/dev/null 2>&1 || touch \
+         stopped; done; touch ran",
         dir.path().display()
     );
     let Some(output) = on_a_small_disk(dir.path(), "32k", &command) else {

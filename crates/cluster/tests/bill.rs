@@ -50,7 +50,8 @@ fn a_run_on_owned_nodes_has_its_share_of_the_year() {
     near(bill.busy, 0.5);
     near(bill.purchase, 2.0 * 1000.0 / 4.0 / 8766.0);
     near(bill.drives, 2.0 * 100.0 / 4.0 / 8766.0);
-    // 360 kJ of the run, 2 x 20 W for the other half of the hour, and half as much for the building.
+    // 360 kJ of the run, 2 x 20 W for the other half of the hour, and half as much for the
+    // building.
     near(bill.energy_kwh, 432_000.0 * 1.5 / 3.6e6);
     near(bill.electricity, 0.18 * 0.2);
     near(bill.total, 2200.0 / 4.0 / 8766.0 + 0.036);

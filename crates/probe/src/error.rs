@@ -27,7 +27,10 @@ pub enum ProbeError {
         error: io::Error,
     },
     /// The path does not exist.
-    #[error("{path}: no such file or device\n  try: `lsblk` lists the devices", path = .0.display())]
+    #[error(
+        "{path}: no such file or device\n  try: `lsblk` lists the devices",
+        path = .0.display()
+    )]
     Missing(PathBuf),
     /// The path is neither a file nor a block device.
     #[error(
@@ -88,13 +91,16 @@ pub enum ProbeError {
     /// Writing to an existing file or device was not allowed.
     #[error(
         "{path}: writing to it destroys what is there\n  \
-         try: only reads (--patterns sequential-read,random-read), a directory, where a scratch file is \
-         made, or --write",
+         try: only reads (--patterns sequential-read,random-read), a directory, where a scratch \
+         file is made, or --write",
         path = .0.display()
     )]
     Kept(PathBuf),
     /// The target was opened for reading only.
-    #[error("{path}: opened to read, not to write\n  try: --write, which destroys what is there", path = .0.display())]
+    #[error(
+        "{path}: opened to read, not to write\n  try: --write, which destroys what is there",
+        path = .0.display()
+    )]
     ReadOnly(PathBuf),
     /// The caller stopped the measurement.
     #[error("interrupted")]

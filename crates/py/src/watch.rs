@@ -46,7 +46,8 @@ pub fn watched<T: Send>(
 /// The error if the system refuses to start a thread.
 fn no_thread(error: io::Error) -> PyErr {
     raise(format!(
-        "the system refuses a thread: {error}\n  try: a higher limit of processes (ulimit -u), or fewer programs at once"
+        "the system refuses a thread: {error}\n  \
+         try: a higher limit of processes (ulimit -u), or fewer programs at once"
     ))
 }
 

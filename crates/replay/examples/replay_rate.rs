@@ -97,8 +97,8 @@ fn main() {
         let start = cpu();
         drive(&mut device, load, &rules, &mut recorder, &Progress::default()).expect("no errors");
         println!(
-            "{pattern:<18} 4KiB    {drawing:>5.1} ns a request to draw it, {:>5.1} more for host, results \
-             and a device that does nothing",
+            "{pattern:<18} 4KiB    {drawing:>5.1} ns a request to draw it, {:>5.1} more for host, \
+             results and a device that does nothing",
             each(start) - drawing
         );
     }
@@ -128,7 +128,8 @@ fn main() {
         let result = run(&config, &Progress::default()).expect("a right run");
         let (used, report) = (cpu() - start, result.report);
         println!(
-            "{pattern:<18} {size:<7} {:>9.0} requests a CPU second; {:>5.1} M events; {:>6.0} MB/s, WA {:.3}",
+            "{pattern:<18} {size:<7} {:>9.0} requests a CPU second; {:>5.1} M events; {:>6.0} \
+             MB/s, WA {:.3}",
             requests as f64 / used,
             report.device.events as f64 / 1e6,
             report.bandwidth_mb_s.unwrap_or(0.0),

@@ -343,8 +343,8 @@ impl HostConfig {
             _ if weights == 0 => return None,
             Pacing::Gaps => "with gaps no request waits for its turn".to_owned(),
             _ if queues < 2 => format!(
-                "{weights} of them, and the load has {queues} queue; --queue-by makes more of a trace, \
-                 --queues of a pattern"
+                "{weights} of them, and the load has {queues} queue; --queue-by makes more of a \
+                 trace, --queues of a pattern"
             ),
             Pacing::Arrival { .. } if policy.depth == u32::MAX => {
                 "no request waits for its turn where --queue-depth sets no limit".to_owned()

@@ -104,7 +104,8 @@ pub enum ReplayError {
     /// The run would take more than 146 years.
     #[error(
         "request {number} (from 1) comes more than 146 years after the first\n  \
-         try: --time-unit, if its times are in another, or --closed-loop, which takes no times from it"
+         try: --time-unit, if its times are in another, or --closed-loop, which takes no times \
+         from it"
     )]
     Late {
         /// Number of the request in the load, from 1.

@@ -127,7 +127,8 @@ impl Model {
             if !self.allows(sector as u64, durable, value) {
                 let what = durable.checked_sub(1).map(|at| self.changes[at as usize]);
                 return Err(format!(
-                    "sector {sector} holds {value}, flushed was {durable} (first, count, trim: {what:?})"
+                    "sector {sector} holds {value}, flushed was {durable} (first, count, trim: \
+                     {what:?})"
                 ));
             }
         }

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum TraceError {
     /// The path does not exist.
-    #[error("no trace at {path}: it does not exist\n  try: gordon trace -o {path} -- COMMAND", path = .0.display())]
+    #[error(
+        "no trace at {path}: it does not exist\n  try: gordon trace -o {path} -- COMMAND",
+        path = .0.display()
+    )]
     Missing(PathBuf),
     /// The path holds something else than a trace.
     #[error("{path} is not a gordon trace: {why}\n  try: {hint}", path = .path.display())]
@@ -32,7 +35,11 @@ pub enum TraceError {
         traces: Vec<String>,
     },
     /// The trace has a format version that this program does not read.
-    #[error("{path} has trace format version {found}, this gordon reads up to version {known}\n  try: the gordon that wrote it ({gordon})", path = .path.display())]
+    #[error(
+        "{path} has trace format version {found}, this gordon reads up to version {known}\n  \
+         try: the gordon that wrote it ({gordon})",
+        path = .path.display()
+    )]
     Version {
         /// The folder of the trace.
         path: PathBuf,
@@ -44,7 +51,10 @@ pub enum TraceError {
         gordon: String,
     },
     /// A file of the trace is missing, truncated or altered.
-    #[error("{path} is damaged: {why}\n  try: a fresh copy of the trace, or trace the job again", path = .path.display())]
+    #[error(
+        "{path} is damaged: {why}\n  try: a fresh copy of the trace, or trace the job again",
+        path = .path.display()
+    )]
     Damaged {
         /// The damaged file.
         path: PathBuf,
@@ -52,7 +62,10 @@ pub enum TraceError {
         why: String,
     },
     /// The trace holds no block log.
-    #[error("{path} has no block log: {why}\n  try: trace the job again as root", path = .path.display())]
+    #[error(
+        "{path} has no block log: {why}\n  try: trace the job again as root",
+        path = .path.display()
+    )]
     NoBlockLog {
         /// The folder of the trace.
         path: PathBuf,
@@ -60,7 +73,12 @@ pub enum TraceError {
         why: String,
     },
     /// The trace was converted and holds only the block log.
-    #[error("{path} holds block requests alone, converted from {format}: nothing of processors, memory and network\n  try: gordon flash replay {path}, or trace the job itself with `gordon trace`", path = .path.display())]
+    #[error(
+        "{path} holds block requests alone, converted from {format}: nothing of processors, memory \
+         and network\n  \
+         try: gordon flash replay {path}, or trace the job itself with `gordon trace`",
+        path = .path.display()
+    )]
     BlockLogOnly {
         /// The folder of the trace.
         path: PathBuf,
@@ -71,10 +89,17 @@ pub enum TraceError {
     #[error("{path} exists already\n  try: another name, or remove it first", path = .0.display())]
     Exists(PathBuf),
     /// The file system has no space left for the trace.
-    #[error("the disk is full while writing {path}; the trace was removed\n  try: -o on a disk with more room", path = .0.display())]
+    #[error(
+        "the disk is full while writing {path}; the trace was removed\n  \
+         try: -o on a disk with more room",
+        path = .0.display()
+    )]
     DiskFull(PathBuf),
     /// A file of the trace cannot be written.
-    #[error("cannot write {path}: {source}\n  try: a folder that exists and is yours", path = .path.display())]
+    #[error(
+        "cannot write {path}: {source}\n  try: a folder that exists and is yours",
+        path = .path.display()
+    )]
     Write {
         /// The file that cannot be written.
         path: PathBuf,

@@ -117,8 +117,8 @@ pub(crate) fn foreign_text(head: &str) -> Option<ForeignText> {
     if first.starts_with("[{") && first.contains("\"attempts\"") {
         return text(
             "it is the list of applications of Spark's history server",
-            "the event log of one: `curl -o LOGS.zip SERVER/api/v1/applications/APP/logs`, then the \
-             file in it",
+            "the event log of one: `curl -o LOGS.zip SERVER/api/v1/applications/APP/logs`, then \
+             the file in it",
         );
     }
     let words = first.split_whitespace();
@@ -193,7 +193,8 @@ mod tests {
         let sar =
             "10:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle\n";
         let iostat = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n";
-        let mpstat = "10:00:01 AM  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n";
+        let mpstat = "10:00:01 AM  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  \
+                      %guest  %gnice   %idle\n";
         let pidstat =
             "10:00:01 AM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n";
         for (text, program) in [

@@ -131,7 +131,11 @@ fn the_good_files_are_good() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
@@ -164,7 +168,10 @@ proptest! {
     }
 
     #[test]
-    fn damaged_block_logs(changes in prop::collection::vec((any::<u32>(), any::<u8>()), 1..4), cut in 0..9_u32) {
+    fn damaged_block_logs(
+        changes in prop::collection::vec((any::<u32>(), any::<u8>()), 1..4),
+        cut in 0..9_u32,
+    ) {
         static LOG: LazyLock<Vec<u8>> = LazyLock::new(|| {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("log");

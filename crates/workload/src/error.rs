@@ -22,7 +22,8 @@ pub enum WorkloadError {
     },
     /// No package with seed text is installed.
     #[error(
-        "no package with {what} is installed\n  try: apt install {packages}; or --from DIR with text of your own"
+        "no package with {what} is installed\n  \
+         try: apt install {packages}; or --from DIR with text of your own"
     )]
     NoPackages {
         /// The text or pages that are missing.
@@ -32,14 +33,20 @@ pub enum WorkloadError {
     },
     /// Packages with seed text are installed, but their files are missing.
     #[error(
-        "the files of {packages} are missing, although the packages are installed\n  try: remove the path-exclude lines of /etc/dpkg/dpkg.cfg.d, then apt install --reinstall them; or --from DIR"
+        "the files of {packages} are missing, although the packages are installed\n  \
+         try: remove the path-exclude lines of /etc/dpkg/dpkg.cfg.d, then apt install --reinstall \
+         them; or --from DIR"
     )]
     PackagesWithoutFiles {
         /// Names of the packages.
         packages: String,
     },
     /// A folder of seed text has no usable text.
-    #[error("{path}: no seed text: {why}\n  try: a folder with UTF-8 text, HTML or manual pages, as they are or in .gz", path = .path.display())]
+    #[error(
+        "{path}: no seed text: {why}\n  \
+         try: a folder with UTF-8 text, HTML or manual pages, as they are or in .gz",
+        path = .path.display()
+    )]
     NoSeedText {
         /// The folder or file.
         path: PathBuf,
@@ -47,16 +54,26 @@ pub enum WorkloadError {
         why: String,
     },
     /// The seed text has no HTML pages, which web pages are grown from.
-    #[error("no HTML page among the seed text in {path}\n  try: a folder with .html files of at most 256 KiB; or a corpus of kind text", path = .0.display())]
+    #[error(
+        "no HTML page among the seed text in {path}\n  \
+         try: a folder with .html files of at most 256 KiB; or a corpus of kind text",
+        path = .0.display()
+    )]
     NoPages(PathBuf),
     /// The path of a new corpus exists already.
     #[error("{path} exists already\n  try: another name, or remove it first", path = .0.display())]
     Exists(PathBuf),
     /// The folder of a new corpus does not exist.
-    #[error("cannot write {path}: there is no folder {parent}\n  try: mkdir -p {parent}", path = .0.display(), parent = .1.display())]
+    #[error(
+        "cannot write {path}: there is no folder {parent}\n  try: mkdir -p {parent}",
+        path = .0.display(), parent = .1.display()
+    )]
     MissingFolder(PathBuf, PathBuf),
     /// The file system has no space left for the corpus.
-    #[error("cannot write {path}: {why}\n  try: a smaller --size, or -o on another disk", path = .path.display())]
+    #[error(
+        "cannot write {path}: {why}\n  try: a smaller --size, or -o on another disk",
+        path = .path.display()
+    )]
     DiskFull {
         /// The corpus, or a file of it.
         path: PathBuf,
@@ -64,7 +81,11 @@ pub enum WorkloadError {
         why: String,
     },
     /// A file of the corpus cannot be written.
-    #[error("cannot write {path}: {source}\n  try: a folder that exists and is yours, with enough free space", path = .path.display())]
+    #[error(
+        "cannot write {path}: {source}\n  \
+         try: a folder that exists and is yours, with enough free space",
+        path = .path.display()
+    )]
     Write {
         /// The file.
         path: PathBuf,
@@ -72,7 +93,10 @@ pub enum WorkloadError {
         source: io::Error,
     },
     /// A file of seed text cannot be read.
-    #[error("cannot read {path}: {source}\n  try: check the name, and who may read it", path = .path.display())]
+    #[error(
+        "cannot read {path}: {source}\n  try: check the name, and who may read it",
+        path = .path.display()
+    )]
     Read {
         /// The file or folder.
         path: PathBuf,

@@ -500,7 +500,8 @@ impl Design {
         let set = block.0.saturating_mul(ways.into());
         if !flash.0.is_multiple_of(set) {
             let why = format!(
-                "{flash} is not a whole number of sets of {ways} logical blocks of {block}: {} each",
+                "{flash} is not a whole number of sets of {ways} logical blocks of {block}: {} \
+                 each",
                 Bytes(set)
             );
             let near = Bytes((flash.0 / set).max(1).saturating_mul(set));

@@ -108,8 +108,8 @@ pub struct EccReport {
 }
 
 /// The model of [`gordon_nand::Codewords`].
-const FORMULA: &str = "binomial errors in each codeword, raw bit error rate growing with a power of \
-                       the erases; a block is worn out at the survival of the rating";
+const FORMULA: &str = "binomial errors in each codeword, raw bit error rate growing with a power \
+                       of the erases; a block is worn out at the survival of the rating";
 
 /// Number of logical blocks with the same number of erases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

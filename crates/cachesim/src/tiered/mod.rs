@@ -250,7 +250,8 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
     if levels[0].resident_objects == 0 && requests > 0 {
         let index = gordon_units::Bytes(cache.index_bytes());
         warnings.push(format!(
-            "the index of the flash takes {index} of the {} of DRAM: further objects are not admitted",
+            "the index of the flash takes {index} of the {} of DRAM: further objects are not \
+             admitted",
             config.dram
         ));
     }

@@ -235,9 +235,9 @@ impl Stream {
                 model => model,
             };
             notes.push(format!(
-                "instructions are not counted but estimated: CPU time x clock x {ipc} instructions a \
-                 cycle, as on a Core 2; the trace is of {model}. The CPU time of every design is in \
-                 proportion to this number, its storage and network times are not. Give the \
+                "instructions are not counted but estimated: CPU time x clock x {ipc} instructions \
+                 a cycle, as on a Core 2; the trace is of {model}. The CPU time of every design is \
+                 in proportion to this number, its storage and network times are not. Give the \
                  instructions a cycle of the traced processor with --reference"
             ));
         }

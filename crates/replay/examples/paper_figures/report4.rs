@@ -68,7 +68,8 @@ fn checklist(figure: &Figure4) {
         "as the paper".into(),
     );
     row(
-        "\"The small dip in performance is due to the overhead of scanning the queue of pending reads\"",
+        "\"The small dip in performance is due to the overhead of scanning the queue of pending \
+         reads\"",
         format!("{:.1} %", (1.0 - read(true, 2, 64) / read(true, 64, 64)) * 100.0),
         "the simulated controller takes no time".into(),
     );
@@ -135,8 +136,8 @@ fn checklist(figure: &Figure4) {
     );
     let base = Case { transfer: 64, super_page: 64, ..RANDOM_WRITE };
     row(
-        "\"Transferring 64KB of data over four 133Mhz buses takes 58 us, or about 0.29 times the program \
-         time\"; at a third, \"bus utilization would be nearly 100%\"",
+        "\"Transferring 64KB of data over four 133Mhz buses takes 58 us, or about 0.29 times the \
+         program time\"; at a third, \"bus utilization would be nearly 100%\"",
         format!("71.4 us; buses busy {:.1} %", figure.get(base).bus * 100.0),
         "64 KiB at 4 x 266 MiB/s take 58.7 us. With 32 out-of-band bytes and 1.1 us of commands \
          per page they take 8 x 8.9 us, 0.36 times the program time, which is more than a third"

@@ -373,8 +373,8 @@ pub fn spare_warning(ssd: &Ssd) -> Option<String> {
     let (kept, spare) = (u64::from(ssd.ftl().config().low_water), spare_blocks(ssd));
     (kept * 8 > spare).then(|| {
         format!(
-            "collection starts when {kept} blocks are free, and the array has {spare} spare blocks: \
-             expect a higher write amplification than on a larger array with the same \
+            "collection starts when {kept} blocks are free, and the array has {spare} spare \
+             blocks: expect a higher write amplification than on a larger array with the same \
              over-provisioning"
         )
     })
@@ -388,12 +388,14 @@ pub fn write_point_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
         if config.ftl.write_points.is_some() {
             format!(
                 "ftl.write_points={points} is less than the {groups} die groups of the array: at \
-                 most {at_a_time} written at a time; leave it out for one write point for each group"
+                 most {at_a_time} written at a time; leave it out for one write point for each \
+                 group"
             )
         } else {
             format!(
-                "the array has only {} spare blocks for {groups} die groups, so at most {at_a_time} \
-                 written at a time; a larger capacity writes faster, or set ftl.write_points",
+                "the array has only {} spare blocks for {groups} die groups, so at most \
+                 {at_a_time} written at a time; a larger capacity writes faster, or set \
+                 ftl.write_points",
                 spare_blocks(ssd)
             )
         }
@@ -421,8 +423,8 @@ pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     let table = lba_table(raw, page);
     let least = smallest_super_page(raw, page, memory).filter(|_| table >= memory)?;
     Some(format!(
-        "the mapping table (L2P) takes {} for {} in pages of {page}, and the controller has {}: pages \
-         must be at least {least} (ftl.table_memory)",
+        "the mapping table (L2P) takes {} for {} in pages of {page}, and the controller has {}: \
+         pages must be at least {least} (ftl.table_memory)",
         table.human(),
         raw.human(),
         memory.human()

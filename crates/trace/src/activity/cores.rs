@@ -190,8 +190,8 @@ impl HostCores {
         if let Some((missing, samples)) = of(&unknown) {
             warnings.push(format!(
                 "cores: {missing} of {count} have no row in {samples} samples, nor is there a row \
-                 of all cores; they count as offline, and what they did is unknown (list all cores: \
-                 sadf -j FILE -- -P ALL)"
+                 of all cores; they count as offline, and what they did is unknown (list all \
+                 cores: sadf -j FILE -- -P ALL)"
             ));
         }
         is_each

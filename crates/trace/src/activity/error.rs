@@ -68,7 +68,8 @@ pub enum ActivityError {
     },
     /// Two hosts would have the same folder.
     #[error(
-        "hosts `{one}` and `{other}` would both be written to the folder {folder}\n  try: convert them one by one"
+        "hosts `{one}` and `{other}` would both be written to the folder {folder}\n  \
+         try: convert them one by one"
     )]
     SameFolder {
         /// The first host.

@@ -78,8 +78,8 @@ pub(super) fn read(
             }
             if moved > MUCH_MOVED * total {
                 notes.push(format!(
-                    "cores: tasks of `{host}` used more than {cores} cores at times; {moved:.1} s of \
-                     CPU time are in later or earlier samples"
+                    "cores: tasks of `{host}` used more than {cores} cores at times; {moved:.1} s \
+                     of CPU time are in later or earlier samples"
                 ));
             }
         }

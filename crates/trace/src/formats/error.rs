@@ -10,7 +10,10 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum FormatError {
     /// The file cannot be opened.
-    #[error("cannot open {path}: {source}\n  try: check the name, and who may read it", path = .path.display())]
+    #[error(
+        "cannot open {path}: {source}\n  try: check the name, and who may read it",
+        path = .path.display()
+    )]
     Open {
         /// The file.
         path: PathBuf,
@@ -18,7 +21,11 @@ pub enum FormatError {
         source: io::Error,
     },
     /// The file cannot be read to its end.
-    #[error("cannot read {path} after {place}: {source}\n  try: a fresh copy of the file, which may be cut short or damaged", path = .path.display())]
+    #[error(
+        "cannot read {path} after {place}: {source}\n  \
+         try: a fresh copy of the file, which may be cut short or damaged",
+        path = .path.display()
+    )]
     Read {
         /// The file.
         path: PathBuf,
@@ -44,7 +51,12 @@ pub enum FormatError {
         bad: Box<EntryError>,
     },
     /// The format of the content is unknown.
-    #[error("{path} is of no known trace format: {why}\n  try: --format with one of {known}; for requests in other columns --columns \"time=1:s,op=2,lba=3,size=4:B\"", path = .path.display())]
+    #[error(
+        "{path} is of no known trace format: {why}\n  \
+         try: --format with one of {known}; for requests in other columns --columns \
+         \"time=1:s,op=2,lba=3,size=4:B\"",
+        path = .path.display()
+    )]
     Unknown {
         /// The file.
         path: PathBuf,
@@ -54,7 +66,12 @@ pub enum FormatError {
         known: String,
     },
     /// The content fits several formats.
-    #[error("{path}: the format is not clear: {why}\n{candidates}\n  try: the right one of these options, or --columns to describe the columns", candidates = list(.candidates), path = .path.display())]
+    #[error(
+        "{path}: the format is not clear: {why}\n\
+         {candidates}\n  \
+         try: the right one of these options, or --columns to describe the columns",
+        candidates = list(.candidates), path = .path.display()
+    )]
     Ambiguous {
         /// The file.
         path: PathBuf,
@@ -73,7 +90,8 @@ pub enum FormatError {
     },
     /// The format has the activity of a machine, and no requests.
     #[error(
-        "format {name} has the activity of a machine, not its requests\n  try: gordon trace convert FILE OUT --format {name}, then gordon survey OUT"
+        "format {name} has the activity of a machine, not its requests\n  \
+         try: gordon trace convert FILE OUT --format {name}, then gordon survey OUT"
     )]
     Activity {
         /// The name of the format.
@@ -103,7 +121,10 @@ pub enum FormatError {
     #[error("{0}")]
     Option(String),
     /// The file cannot be written.
-    #[error("cannot write {path}: {source}\n  try: a folder that exists, is yours and has room", path = .path.display())]
+    #[error(
+        "cannot write {path}: {source}\n  try: a folder that exists, is yours and has room",
+        path = .path.display()
+    )]
     Write {
         /// The file.
         path: PathBuf,

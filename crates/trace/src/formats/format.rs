@@ -90,7 +90,8 @@ impl Format {
     pub fn about(self) -> &'static str {
         match self {
             Self::Gordon => {
-                "trace of `gordon trace`, or made by `gordon trace convert`: a folder; or by `gordon cache generate`: a file"
+                "trace of `gordon trace`, or made by `gordon trace convert`: a folder; or by \
+                 `gordon cache generate`: a file"
             }
             Self::Blkparse => "text of blkparse, its default format",
             Self::Blktrace => {
@@ -104,11 +105,13 @@ impl Format {
                 "text: R|W, Hit|Miss, sector, sectors, response us, gap us; closed loop"
             }
             Self::OracleGeneral => {
-                "binary, 24 bytes: seconds, block of 512 bytes (or object), bytes, next access; all reads"
+                "binary, 24 bytes: seconds, block of 512 bytes (or object), bytes, next access; \
+                 all reads"
             }
             Self::Vscsi => "binary, 32 or 40 bytes: SCSI reads and writes of a virtual machine",
             Self::Clf => {
-                "log of a web server, common or combined log format: objects, for gordon cache alone"
+                "log of a web server, common or combined log format: objects, for gordon cache \
+                 alone"
             }
             Self::Described(described) => described.about(),
             Self::Columns => "text whose columns --columns describes",

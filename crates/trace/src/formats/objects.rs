@@ -139,8 +139,8 @@ impl ObjectReader {
         let mut why = String::new();
         if other_methods + other_statuses > 0 {
             why = format!(
-                ": {other_methods} are of other methods than GET, {other_statuses} of other statuses \
-                 than 200, {empty} without bytes"
+                ": {other_methods} are of other methods than GET, {other_statuses} of other \
+                 statuses than 200, {empty} without bytes"
             );
         } else if empty > 0 {
             why = format!(": {empty} are of no bytes");

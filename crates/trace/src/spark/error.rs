@@ -8,7 +8,10 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum EventLogError {
     /// The log cannot be opened.
-    #[error("cannot open {path}: {source}\n  try: check the name, and who may read it", path = .path.display())]
+    #[error(
+        "cannot open {path}: {source}\n  try: check the name, and who may read it",
+        path = .path.display()
+    )]
     Open {
         /// The file or folder.
         path: PathBuf,
@@ -16,7 +19,11 @@ pub enum EventLogError {
         source: io::Error,
     },
     /// A file of the log cannot be read to its end.
-    #[error("cannot read {path} after line {line}: {source}\n  try: a fresh copy of the file, which may be damaged", path = .path.display())]
+    #[error(
+        "cannot read {path} after line {line}: {source}\n  \
+         try: a fresh copy of the file, which may be damaged",
+        path = .path.display()
+    )]
     Read {
         /// The file.
         path: PathBuf,
@@ -36,7 +43,10 @@ pub enum EventLogError {
         hint: &'static str,
     },
     /// The log is compressed in a way that is not supported.
-    #[error("{path} is compressed with {codec}, which is not supported\n  try: {hint}", path = .path.display())]
+    #[error(
+        "{path} is compressed with {codec}, which is not supported\n  try: {hint}",
+        path = .path.display()
+    )]
     Compression {
         /// The file.
         path: PathBuf,
@@ -46,7 +56,11 @@ pub enum EventLogError {
         hint: &'static str,
     },
     /// A line of the log is malformed.
-    #[error("{path}, line {line}: {why}\n  try: a fresh copy of the log, or --skip-bad to leave out such lines and count them", path = .path.display())]
+    #[error(
+        "{path}, line {line}: {why}\n  \
+         try: a fresh copy of the log, or --skip-bad to leave out such lines and count them",
+        path = .path.display()
+    )]
     Bad {
         /// The file.
         path: PathBuf,

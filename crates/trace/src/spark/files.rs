@@ -202,8 +202,8 @@ impl LogFiles {
             let number = files[0].number;
             expected = number + 1;
             warnings.push(format!(
-                "compacted: Spark has removed the events of ended jobs up to events_{number}; their \
-                 stages and tasks are missing"
+                "compacted: Spark has removed the events of ended jobs up to events_{number}; \
+                 their stages and tasks are missing"
             ));
         }
         for file in files.iter().filter(|file| !file.is_compacted) {

@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-const RECEIVED: &str = "remote shuffle bytes that the tasks of its executors read, in Spark's event \
-                        log, spread over their times";
+const RECEIVED: &str = "remote shuffle bytes that the tasks of its executors read, in Spark's \
+                        event log, spread over their times";
 const SENT: &str = "remote shuffle bytes that tasks of other executors read, in Spark's event log, \
                     spread over their times and divided among the executors by what these had \
                     written: the log does not say who sent them";

@@ -172,8 +172,8 @@ impl Reader {
 
     fn cut_short(&mut self, path: &Path, lines: u64) {
         self.log.warnings.push(format!(
-            "truncated: {} ends within an event after line {lines}; the application or the copy was \
-             cut short",
+            "truncated: {} ends within an event after line {lines}; the application or the copy \
+             was cut short",
             path.display()
         ));
     }

@@ -258,7 +258,8 @@ mod tests {
 
     #[test]
     fn paragraphs_are_the_text_of_blocks() {
-        let html = "<title>T &amp; U</title><p>one <b>t</b>wo &#233;&nope;</p><pre>a\nb</pre><style>p{}</style>";
+        let html = "<title>T &amp; U</title><p>one <b>t</b>wo &#233;&nope;</p><pre>a\n\
+                    b</pre><style>p{}</style>";
         let mut found = Vec::new();
         paragraphs(html, |text| found.extend((!text.is_empty()).then(|| text.to_owned())));
         assert_eq!(found, ["T & U", "one two é&nope;", "a", "b"]);

@@ -171,8 +171,15 @@ mod tests {
 
     #[test]
     fn requests_end_paragraphs_and_fonts_are_removed() {
-        let page = ".\\\" comment\n.TH LS 1\n.SH \"SEE ALSO\"\nlists \\fBthe\\fP \\f[CW]files\\fR\\&.\n\
-                    A second\n.BR ls (1)\nline.\n.PP\nnext\\-one \\(lqhere\\(rq \\[u00E9]\\*(Lq\n";
+        let page = ".\\\" comment\n\
+                    .TH LS 1\n\
+                    .SH \"SEE ALSO\"\n\
+                    lists \\fBthe\\fP \\f[CW]files\\fR\\&.\n\
+                    A second\n\
+                    .BR ls (1)\n\
+                    line.\n\
+                    .PP\n\
+                    next\\-one \\(lqhere\\(rq \\[u00E9]\\*(Lq\n";
         let expected = ["SEE ALSO", "lists the files. A second ls(1) line.", "next-one “here” é"];
         assert_eq!(all(page), expected);
     }

@@ -26,8 +26,8 @@ pub struct JobNode {
     pub costs: Vec<PlaceCost>,
     /// Busy times of its simulated storage; zero if there is none.
     pub usage: Usage,
-    /// Share of the rated endurance of the most written of its simulated drives that the job uses, 0
-    /// of disks; `None` if it is unknown.
+    /// Share of the rated endurance of the most written of its simulated drives that the job uses,
+    /// 0 of disks; `None` if it is unknown.
     pub wear: Option<f64>,
     /// The cores of the traced machine.
     pub cores: Cores,

@@ -44,8 +44,8 @@ pub(super) fn warnings(traces: &JobTraces<'_>, space: &MachineSpace<'_>) -> Vec<
     }
     if let Some(stream) = streams.iter().find(|stream| stream.looks_like_service()) {
         list.push(format!(
-            "{}: this looks like the record of a service, not of a job: no command, and a steady load. \
-             `gordon survey --service` finds the machines that keep up with it",
+            "{}: this looks like the record of a service, not of a job: no command, and a steady \
+             load. `gordon survey --service` finds the machines that keep up with it",
             stream.stream.path.display()
         ));
     }
@@ -110,8 +110,8 @@ fn memory_notes(traces: &JobTraces<'_>, space: &MachineSpace<'_>) -> Vec<String>
     let maybe = of(&[MemoryFit::MaybeTooSmall]);
     if !maybe.is_empty() {
         notes.push(format!(
-            "{}: less memory than the {} that the trace used; no candidates, because the trace does \
-             not show what the kernel could drop",
+            "{}: less memory than the {} that the trace used; no candidates, because the trace \
+             does not show what the kernel could drop",
             named(&maybe),
             peak(|memory| memory.used)
         ));
@@ -123,8 +123,8 @@ fn memory_notes(traces: &JobTraces<'_>, space: &MachineSpace<'_>) -> Vec<String>
         all().filter(is_short).map(|design| space.machine_id(design)).collect();
     if !short.is_empty() {
         notes.push(format!(
-            "{}: less memory than the job and its page cache of {} used; the ranges include that the \
-             cached data are read again",
+            "{}: less memory than the job and its page cache of {} used; the ranges include that \
+             the cached data are read again",
             named(&short),
             peak(|memory| Some(memory.cache))
         ));
@@ -149,8 +149,8 @@ fn stream_notes(survey: &JobSurvey, stream: &JobStream) -> Vec<String> {
     } else if !stream.stream.logged && has_parts {
         notes.push(
             "no block log; storage times of simulated devices come from each sample's counts, as \
-             if its requests were of equal size and sequential. Requests below 64 KiB may be random: \
-             the estimate lies between, and the range has both"
+             if its requests were of equal size and sequential. Requests below 64 KiB may be \
+             random: the estimate lies between, and the range has both"
                 .into(),
         );
     }
@@ -173,9 +173,9 @@ fn stream_notes(survey: &JobSurvey, stream: &JobStream) -> Vec<String> {
     let unserved = stream.unserved_share();
     if unserved >= MUCH_UNSERVED {
         notes.push(format!(
-            "the machine was saturated by others: {:.0} % of what the job wanted of the cores was not \
-             served (steal, quota, other programs). The estimate counts it as demand that another \
-             machine serves; the range reaches to the same waits",
+            "the machine was saturated by others: {:.0} % of what the job wanted of the cores was \
+             not served (steal, quota, other programs). The estimate counts it as demand that \
+             another machine serves; the range reaches to the same waits",
             unserved * 100.0
         ));
     }
@@ -192,8 +192,9 @@ fn more_cores_note(survey: &JobSurvey, stream: &JobStream) -> Option<String> {
     let cores = f64::from(stream.cores()) * stream.core_share;
     let plural = if cores == 1.0 { "core" } else { "cores" };
     Some(format!(
-        "all of the {cores} {plural} were busy in {:.0} % of the computing time: the trace does not \
-         show how many more the job could use, so that the ranges of machines with more are wide",
+        "all of the {cores} {plural} were busy in {:.0} % of the computing time: the trace does \
+         not show how many more the job could use, so that the ranges of machines with more are \
+         wide",
         share * 100.0
     ))
 }

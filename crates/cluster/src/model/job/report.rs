@@ -138,9 +138,9 @@ pub struct JobExtras {
     pub operation: Option<Operation>,
     /// What the front compares.
     pub objectives: Vec<Objective>,
-    /// The recommended design; `None` if no design meets the deadline and the limits, if there is no
-    /// deadline and most of the time of the fastest design is `floor_s`, or if no machine is known
-    /// to hold the job.
+    /// The recommended design; `None` if no design meets the deadline and the limits, if there is
+    /// no deadline and most of the time of the fastest design is `floor_s`, or if no machine is
+    /// known to hold the job.
     pub verdict: Option<Verdict>,
     /// Time of the job in which it waits for what no machine shortens: its idle time on the fastest
     /// design.

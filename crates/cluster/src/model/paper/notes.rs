@@ -31,9 +31,9 @@ pub(super) fn spread_note(
             more => (more, "s", "stand"),
         };
         format!(
-            "{count} traced machine{s} {stand} for {} nodes: each node runs a whole copy of a trace, \
-             the copies of one shifted over {}% of its length ({shifted}); storage times travel with \
-             their samples",
+            "{count} traced machine{s} {stand} for {} nodes: each node runs a whole copy of a \
+             trace, the copies of one shifted over {}% of its length ({shifted}); storage times \
+             travel with their samples",
             nodes.len(),
             *survey.shift * 100.0,
         )
@@ -86,18 +86,20 @@ pub(super) fn assumptions(
         assumption(
             "overhead.ratio",
             format!("{ratio:.4}"),
-            "node power over the power of its parts; section 5.2 names the ratio and does not print it",
+            "node power over the power of its parts; section 5.2 names the ratio and does not \
+             print it",
         ),
         assumption(
             "cpu.idle",
             "the same at every clock".into(),
-            "section 5.2 scales voltage with frequency and does not say what of; what activity adds \
-             to idle power scales with f v^2 here, which alone agrees with Table 6 (four Core 2 at \
-             1.8 GHz draw 0.87 of their power at 2.4 GHz)",
+            "section 5.2 scales voltage with frequency and does not say what of; what activity \
+             adds to idle power scales with f v^2 here, which alone agrees with Table 6 (four Core \
+             2 at 1.8 GHz draw 0.87 of their power at 2.4 GHz)",
         ),
         assumption(
             "storage.replay",
-            "no think time; as many outstanding as in the trace; drained, read-ahead included, at each sample's end"
+            "no think time; as many outstanding as in the trace; drained, read-ahead included, at \
+             each sample's end"
                 .into(),
             "the paper takes storage times from replayed block traces and does not say how they \
              were paced",
@@ -135,7 +137,8 @@ pub(super) fn assumptions(
         list.push(assumption(
             "reference.ipc",
             format!("{} of {name}", **ipc),
-            "instructions a cycle of the traced processor: instructions are estimated from CPU time",
+            "instructions a cycle of the traced processor: instructions are estimated from CPU \
+             time",
         ));
     }
     if grid.storages.iter().any(|storage| storage.count > 1) {

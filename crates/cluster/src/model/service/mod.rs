@@ -9,7 +9,8 @@
 //! |---|---|
 //! | this one | the settings of a survey, and their checks |
 //! | `traces`, `sample`, `load` | the recorded nodes, their samples, and the sum over nodes |
-//! | `series`, `cores`, `resource`, `disk` | percentiles; busy cores and work; uses and their range |
+//! | `series` | percentiles |
+//! | `cores`, `resource`, `disk` | busy cores and work; uses and their range |
 //! | `evaluate`, `survey` | the designs of a space, and how the driver asks for them |
 //! | `verdict`, `report`, `rows`, `notes` | the recommended design; what is reported; warnings |
 

@@ -18,9 +18,9 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
     let mut list = Vec::new();
     if traces.is_assumed() {
         list.push(
-            "the speed of the recorded machine is unknown: core_speed 1.0 is assumed, and it may be \
-             half to twice as fast: a design keeps up for certain if it does with twice the load. \
-             Give the recorded machine with --reference"
+            "the speed of the recorded machine is unknown: core_speed 1.0 is assumed, and it may \
+             be half to twice as fast: a design keeps up for certain if it does with twice the \
+             load. Give the recorded machine with --reference"
                 .into(),
         );
     }
@@ -38,8 +38,8 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
     }
     if load.left_out > 0 {
         list.push(format!(
-            "{} samples of {} are left out, because not all nodes have a record of them; {} samples \
-             of {} are used",
+            "{} samples of {} are left out, because not all nodes have a record of them; {} \
+             samples of {} are used",
             load.left_out,
             length(load.left_out_secs),
             load.samples.len(),
@@ -48,8 +48,8 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
     }
     if !traces.alone.is_empty() {
         list.push(
-            "time is missing within the record of a node, so that nothing says which samples of the \
-             nodes are of the same time: the ranges reach to peaks that coincide"
+            "time is missing within the record of a node, so that nothing says which samples of \
+             the nodes are of the same time: the ranges reach to peaks that coincide"
                 .into(),
         );
     }
@@ -65,8 +65,8 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
         (
             load.recorded.memory,
             "memory",
-            "only machines with as much as the recorded one are judged. Record it: `sadf` with -r ALL, \
-             node_memory_.* of Prometheus",
+            "only machines with as much as the recorded one are judged. Record it: `sadf` with -r \
+             ALL, node_memory_.* of Prometheus",
         ),
         (load.recorded.disk, "disks", "storage is not judged"),
         (load.recorded.network, "network", "the network is not judged"),
@@ -108,8 +108,8 @@ fn stream_notes(stream: &JobStream) -> Vec<String> {
     let unserved = stream.unserved_share();
     if unserved >= MUCH_UNSERVED {
         notes.push(format!(
-            "{:.0} % of the demand for cores was not served (steal, quota, other programs); it counts \
-             as demand",
+            "{:.0} % of the demand for cores was not served (steal, quota, other programs); it \
+             counts as demand",
             unserved * 100.0
         ));
     }
@@ -154,12 +154,14 @@ pub(super) fn assumptions(model: &ServiceModel<'_>) -> Vec<Assumption> {
     add(
         "division",
         "even".into(),
-        "requests over the nodes of a design: a service without state, or one whose data are divided",
+        "requests over the nodes of a design: a service without state, or one whose data are \
+         divided",
     );
     add(
         "memory.nodes",
         "as recorded".into(),
-        "memory of each of more nodes: that of the recorded node with most; fewer nodes share the sum",
+        "memory of each of more nodes: that of the recorded node with most; fewer nodes share the \
+         sum",
     );
     if load.recorded.disk {
         add(
@@ -178,8 +180,8 @@ pub(super) fn assumptions(model: &ServiceModel<'_>) -> Vec<Assumption> {
     add(
         "cache",
         "five minutes".into(),
-        "time in which a page cache that no longer fits is read again, once, at the upper end of the \
-         use of storage (Gray and Putzolu, SIGMOD 1987)",
+        "time in which a page cache that no longer fits is read again, once, at the upper end of \
+         the use of storage (Gray and Putzolu, SIGMOD 1987)",
     );
     list
 }

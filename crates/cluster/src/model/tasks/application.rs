@@ -106,8 +106,8 @@ impl LeftOut {
             return "no task has started in it".into();
         }
         format!(
-            "no task in it succeeded: {failed} failed, {killed} were killed, {unfinished} have no end, \
-             {without_figures} have no figures, {before} ended before the run"
+            "no task in it succeeded: {failed} failed, {killed} were killed, {unfinished} have no \
+             end, {without_figures} have no figures, {before} ended before the run"
         )
     }
 

@@ -65,8 +65,8 @@ pub struct TasksSurvey {
     /// Number of samples by which each trace starts after the first one of its run.
     #[serde(default)]
     pub lags: Vec<usize>,
-    /// Bytes a second to which the storage of each recorded node was limited, reads and writes each.
-    /// Default: that of `reference`.
+    /// Bytes a second to which the storage of each recorded node was limited, reads and writes
+    /// each. Default: that of `reference`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_rate: Option<f64>,
     /// Numbers of nodes to compare. Default: 12 numbers from 1 to 64, and the recorded number.

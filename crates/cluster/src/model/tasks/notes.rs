@@ -32,8 +32,8 @@ pub(super) fn warnings(model: &TasksModel<'_>) -> Vec<String> {
     }
     if application.executors.is_dynamic {
         list.push(format!(
-            "the number of executors followed the tasks (dynamic allocation), {} in all: each cluster \
-             is simulated with all of its executors, which start in turn",
+            "the number of executors followed the tasks (dynamic allocation), {} in all: each \
+             cluster is simulated with all of its executors, which start in turn",
             application.executors.count
         ));
     }
@@ -71,14 +71,14 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
     add(
         "startup",
         "in proportion to the relative speed".into(),
-        "how much of the start of executors is computing: the log does not say; the range reaches to \
-         all waiting",
+        "how much of the start of executors is computing: the log does not say; the range reaches \
+         to all waiting",
     );
     add(
         "uncounted",
         "computing".into(),
-        "what is in a task's time besides the CPU time, garbage collection, shuffle and storage that \
-         the log has",
+        "what is in a task's time besides the CPU time, garbage collection, shuffle and storage \
+         that the log has",
     );
     if application.cached.iter().any(|blocks| blocks.missed == 0 && !blocks.moves_to_disk) {
         add(

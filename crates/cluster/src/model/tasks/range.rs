@@ -64,7 +64,8 @@ const STAGE_NOISE_CPU: f64 = 0.4;
 /// Half of the 80 % range of the start of executors, as a logarithm: on local nodes of one kind it
 /// was 10.9 to 12.5 s.
 const STARTUP_NOISE: f64 = 0.15;
-/// The same of the driver's time, which was 4.9 to 9.1 s of one job on local nodes of several kinds.
+/// Half of the 80 % range of the driver's time, as a logarithm: it was 4.9 to 9.1 s of one job on
+/// local nodes of several kinds.
 const DRIVER_NOISE: f64 = 0.3;
 
 /// What is not known of a cluster.

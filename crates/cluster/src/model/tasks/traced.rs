@@ -50,9 +50,9 @@ pub(super) fn traced_node(
     TracedNode { speeds, storage, heap, counted }
 }
 
-/// Splits the time after the last stage into that of the driver and the time in which the nodes wrote
-/// back what they had written to memory, as far as their storage, of which `write` bytes a second
-/// are known, was busy with it.
+/// Splits the time after the last stage into that of the driver and the time in which the nodes
+/// wrote back what they had written to memory, as far as their storage, of which `write` bytes a
+/// second are known, was busy with it.
 pub(super) fn find_written_back(
     application: &mut Application,
     survey: &TasksSurvey,
