@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from pydoc_data import topics
@@ -29,7 +30,7 @@ from gordon.run.local import LocalNodes, Sizes
 from gordon.workload import java, jobs, verify
 from gordon.workload.run import Corpus, Work, _failed, _job_session, _spread, _view
 from gordon.workload.standalone import Standalone
-from serving import need_nodes
+from serving import eventually, need_nodes
 
 from conftest import Run, raises
 
@@ -57,6 +58,13 @@ def columns(trace: Path) -> dict[str, list[float]]:
     return found
 
 
+def read_bytes(folder: Path) -> int:
+    """Bytes that have been read from the device of a folder."""
+    device = folder.stat().st_dev
+    stat = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat").read_text()
+    return int(stat.split()[2]) * 512
+
+
 @pytest.mark.parametrize("job", ["sort"])
 def test_a_job_is_traced_on_every_node(run: Run, tmp_path: Path, job: str) -> None:
     out = tmp_path / "run"
@@ -64,7 +72,7 @@ def test_a_job_is_traced_on_every_node(run: Run, tmp_path: Path, job: str) -> No
     ran = run("workload", "run", job, "--size", "20MB", "--nodes", "2", "--memory", "1GiB",
               "--cores", "0.5", "-o", str(out))  # fmt: skip
     assert "2 nodes traced" in ran.out
-    report = folder.read(out)
+    report: Any = folder.read(out)
     assert [(node["name"], node["role"], node["status"]) for node in report["nodes"]] == [
         ("node-1", "worker", "complete"),
         ("node-2", "worker", "complete"),
@@ -131,43 +139,86 @@ def seed_text(folder: Path) -> list[Path]:
     return [text, pages]
 
 
-def test_all_jobs_run_on_two_nodes_and_write_to_their_disks(tmp_path: Path) -> None:
-    made = RunFolder(tmp_path / "run")
-    made.path.mkdir()
-    sources: list[Any] = [*seed_text(tmp_path)]
-    found = java.find()
-    sizes = Sizes(count=2, memory=1 << 30, disk=1 << 30)
-    with LocalNodes(tmp_path, sizes) as nodes:
-        output, logs = nodes.folder / "out", tmp_path / "logs"
+@dataclasses.dataclass
+class Running:
+    """A cluster on two nodes."""
+
+    nodes: LocalNodes
+    standalone: Standalone
+    output: Path
+    """The folder that is on the disk of each node."""
+
+
+@pytest.fixture(scope="class")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One cluster for the tests of a class. Runs in this process have nodes of the same names, so
+    that no other test may run meanwhile."""
+    place = tmp_path_factory.mktemp("cluster")
+    logs = place / "logs"
+    logs.mkdir()
+    # A worker has half of the memory, which is that of an executor by the defaults of Spark.
+    with LocalNodes(place, Sizes(count=2, memory=2 << 30, disk=1 << 30)) as nodes:
+        output = nodes.folder / "out"
         output.mkdir()
-        logs.mkdir()
-        with Standalone(nodes, found.home, output, logs) as cluster:
-            own = {
-                "spark.driver.host": nodes.address,
-                "spark.driver.bindAddress": nodes.address,
-                "spark.executor.memory": f"{cluster.memory_mib}m",
-                "spark.sql.shuffle.partitions": "2",
-            }
-            name = Work(jobs.get("sort"), {}, [], 1)
-            with _job_session(made, name, cluster.master, found, own) as session:
-                for job in jobs.JOBS.values():
-                    given = {"size": 2 * MB, "partitions": 4} if job.id == "randomwriter" else {}
-                    work = Work(job, job.complete(given), [], 1)
-                    seeds: list[Any] = sources if job.data in ("text", "web") else []
-                    inputs = _spread(made, work, nodes, Corpus(2 * MB, 1, seeds, None))
-                    work.job.run(session, inputs, f"file://{output}/result", work.parameters)
-                    view = _view(nodes, output / "result")
-                    assert {Path(path).resolve().parts[-4] for path in view.iterdir()} == {
-                        "node-1",
-                        "node-2",
-                    }, job.id
-                    result = verify.verify(
-                        session, job.id, inputs, f"file://{view}", work.parameters
-                    )
-                    assert result["passed"], (job.id, result)
-                    for place in (view, output / "result", *nodes.folder.glob("node-*/input"),
-                                  *nodes.folder.glob("node-*/out/result")):  # fmt: skip
-                        shutil.rmtree(place, ignore_errors=True)
+        with Standalone(nodes, java.find().home, output, logs) as standalone:
+            yield Running(nodes, standalone, output)
+    assert nothing_left(place)
+
+
+class TestOneCluster:
+    """Tests that use a cluster as it is."""
+
+    def test_all_jobs_run_on_two_nodes_and_write_to_their_disks(
+        self, running: Running, tmp_path: Path
+    ) -> None:
+        nodes, output = running.nodes, running.output
+        made = RunFolder(tmp_path / "run")
+        made.path.mkdir()
+        sources: list[Any] = [*seed_text(tmp_path)]
+        own = {
+            "spark.driver.host": nodes.address,
+            "spark.driver.bindAddress": nodes.address,
+            "spark.executor.memory": f"{running.standalone.memory_mib}m",
+            "spark.sql.shuffle.partitions": "2",
+        }
+        name, home = Work(jobs.get("sort"), {}, [], 1), java.find()
+        with _job_session(made, name, running.standalone.master, home, own) as session:
+            for job in jobs.JOBS.values():
+                given = {"size": 2 * MB, "partitions": 4} if job.id == "randomwriter" else {}
+                work = Work(job, job.complete(given), [], 1)
+                seeds: list[Any] = sources if job.data in ("text", "web") else []
+                inputs = _spread(made, work, nodes, Corpus(2 * MB, 1, seeds, None))
+                work.job.run(session, inputs, f"file://{output}/result", work.parameters)
+                view = _view(nodes, output / "result")
+                assert {Path(path).resolve().parts[-4] for path in view.iterdir()} == {
+                    "node-1",
+                    "node-2",
+                }, job.id
+                result = verify.verify(session, job.id, inputs, f"file://{view}", work.parameters)
+                assert result["passed"], (job.id, result)
+                for place in (view, output / "result", *nodes.folder.glob("node-*/input"),
+                              *nodes.folder.glob("node-*/out/result")):  # fmt: skip
+                    shutil.rmtree(place, ignore_errors=True)
+
+    def test_a_job_runs_on_an_existing_cluster(self, running: Running, tmp_path: Path) -> None:
+        hosts, text = tmp_path / "hosts", tmp_path / "text"
+        hosts.write_text("first\n")
+        text.write_text("".join(topics.topics.values()))
+        via = f"env PATH={Path(sys.executable).parent}:/usr/bin:/bin GORDON_HOST={{host}}"
+        # Spark of this process keeps the address of its first session.
+        command = [sys.executable, "-m", "gordon", "workload", "run", "grep-simple"]
+        places = ["--input", f"file://{text}", "--result", f"file://{tmp_path}/result"]
+        traced = ["--hosts", str(hosts), "--via", via, "-o", str(tmp_path / "run")]
+        subprocess.run(
+            [*command, "--master", running.standalone.master, *places, *traced],
+            check=True,
+            env=os.environ | {"SPARK_LOCAL_IP": running.nodes.address},
+        )
+        report: Any = folder.read(tmp_path / "run")
+        assert report["verification"]["passed"]
+        nodes = [(node["name"], node["status"]) for node in report["nodes"]]
+        assert nodes == [("first", "complete")]
+        assert report["stages"]
 
 
 def test_the_tasks_of_a_killed_worker_run_again(tmp_path: Path) -> None:
@@ -175,8 +226,9 @@ def test_the_tasks_of_a_killed_worker_run_again(tmp_path: Path) -> None:
     group = ControlGroup(f"/{local.PREFIX}{os.getpid()}/node-2")
 
     def kill() -> None:
-        # Input has been read, and nothing written yet.
-        time.sleep(1.5)
+        # The first stage of a sort only reads.
+        disk = tmp_path / f"{local.PREFIX}{os.getpid()}" / "node-2"
+        eventually(lambda: read_bytes(disk) >= 5 * MB)
         for pid in group.processes:
             os.kill(pid, signal.SIGKILL)
 
@@ -186,7 +238,7 @@ def test_the_tasks_of_a_killed_worker_run_again(tmp_path: Path) -> None:
         if step == "running sort":
             killer.start()
 
-    report = gordon.workload.run(
+    report: Any = gordon.workload.run(
         "sort", out, size="20MB", nodes=2, memory="1GiB", notify=notify, interval_ns=200 * 10**6
     )
     killer.join()
@@ -204,7 +256,7 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "TOOLS", ("no-such-tool",))
-    report = gordon.workload.run("sort", tmp_path / "run", size="4MB", nodes=2, memory="1GiB")
+    report: Any = gordon.workload.run("sort", tmp_path / "run", size="4MB", nodes=2, memory="1GiB")
     assert report["verification"]["passed"]
     assert any("plain processes that share" in text for text in report["warnings"])
     # The network is that of the tasks.
@@ -221,10 +273,11 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
         assert node["scope"]["processes"]
         assert node["totals"]["cpu_s"] > 0.5
     # The network of the driver is unknown.
-    driver = folder.driver(report)
+    driver: Any = folder.driver(report)
     assert driver is not None
     assert driver["totals"]["rx_bytes"] is driver["totals"]["tx_bytes"] is None
-    for node in folder.workers(report):
+    workers: Any = folder.workers(report)
+    for node in workers:
         assert node["totals"]["rx_bytes"] > 0
         assert node["totals"]["tx_bytes"] > 0
         summary = json.loads(gordon._core.trace_summary(str(tmp_path / "run" / node["name"])))
@@ -237,30 +290,6 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
         lacking = [each["what"] for each in summary["manifest"]["unavailable"]]
         assert "network" not in lacking
     assert gordon.survey.run(tmp_path / "run", model="job")["nodes"] == 2
-
-
-def test_a_job_runs_on_an_existing_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "TOOLS", ("no-such-tool",))
-    logs, shared, hosts = tmp_path / "logs", tmp_path / "shared", tmp_path / "hosts"
-    logs.mkdir()
-    hosts.write_text("first\n")
-    text = tmp_path / "text"
-    text.write_text("".join(topics.topics.values()))
-    via = f"env PATH={Path(sys.executable).parent}:/usr/bin:/bin GORDON_HOST={{host}}"
-    sizes = Sizes(count=1, memory=4 << 30, disk=1 << 30)
-    with (
-        LocalNodes(tmp_path, sizes) as nodes,
-        Standalone(nodes, java.find().home, shared, logs) as cluster,
-    ):
-        # Spark of this process may have an address of nodes that are gone.
-        command = [sys.executable, "-m", "gordon", "workload", "run", "grep-simple"]
-        places = ["--input", f"file://{text}", "--result", f"file://{tmp_path}/result"]
-        traced = ["--hosts", str(hosts), "--via", via, "-o", str(tmp_path / "run")]
-        subprocess.run([*command, "--master", cluster.master, *places, *traced], check=True)
-    report = folder.read(tmp_path / "run")
-    assert report["verification"]["passed"]
-    assert [(node["name"], node["status"]) for node in report["nodes"]] == [("first", "complete")]
-    assert report["stages"]
 
 
 def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
@@ -296,7 +325,7 @@ def test_a_full_disk_of_a_node_is_one_error_and_its_trace_is_kept(
         gordon.workload.run(
             "identity", out, size="60MB", nodes=2, memory="1GiB", sources=sources[:1]
         )
-    report = folder.read(out)
+    report: Any = folder.read(out)
     assert "full" in report["error"]
     for node in report["nodes"]:
         assert node["totals"]["cpu_s"] > 0

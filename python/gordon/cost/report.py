@@ -69,6 +69,8 @@ class Petabyte(TypedDict):
 
     version: str
     inputs: Named
+    #: Year of the prices of media, if they are not those of the inputs.
+    year: int | None
     currency: str
     capacity_bytes: float
     parts: list[PartPrice]

@@ -1091,3 +1091,83 @@ class JobMean(TypedDict):
     front: list[str]
     #: By name: id of the design; `None` without such a design.
     named: dict[str, str | None]
+
+
+#: An input of a bill that is uncertain.
+BillKey = Literal[
+    "time_s",
+    "energy_j",
+    "purchase_price",
+    "drives_price",
+    "drives_life_years",
+    "embodied_kg",
+    "drives_embodied_kg",
+    "wear",
+    "price_per_kwh",
+    "pue",
+    "grams_per_kwh",
+    "years",
+    "hours_per_year",
+    "runs_per_day",
+]
+
+
+class BillEnds(TypedDict):
+    """A figure where one input is at the ends of its range."""
+
+    #: The figure at the upper end.
+    at_high: float | None
+    #: The figure at the lower end; `None` if the nodes do not keep up there.
+    at_low: float | None
+    #: The input.
+    input: BillKey
+
+
+class SobolIndex(TypedDict):
+    """How much of the variance of a figure is that of an input."""
+
+    #: Share of the variance that would vanish if the input were known: the first-order index.
+    first: float
+    #: Standard error of the first-order index.
+    first_error: float
+    #: The input.
+    input: BillKey
+    #: Share of the variance that would remain if all else were known: the total index.
+    total: float
+    #: Standard error of the total index.
+    total_error: float
+
+
+@final
+class DoubtsReport(TypedDict):
+    """What moves a figure."""
+
+    #: Bills that were drawn.
+    bills: int
+    #: By input, each alone.
+    ends: list[BillEnds]
+    #: Empty if they do not always, or if nothing moves the figure.
+    indices: list[SobolIndex]
+    #: Share of them in which the nodes keep up with the runs.
+    kept_up: float
+
+
+class RankingChange(TypedDict):
+    """How often an input alone makes another design the best one."""
+
+    #: The input.
+    input: BillKey
+    #: Share of the draws.
+    share: float
+
+
+@final
+class RankingReport(TypedDict):
+    """How often a design is the best one."""
+
+    #: The best design by the inputs as they are; `None` if the figure of none is known.
+    best: int | None
+    #: By input.
+    changes: list[RankingChange]
+    #: By design: share of the draws in which it is the best one.
+    shares: list[float]
