@@ -1,220 +1,36 @@
 //! The cache.
 
+use crate::engine::{Change, Engine};
 use crate::error::Error;
 use crate::format::LONGEST_KEY;
 use crate::format::journal::Record;
 use crate::format::object::{Kind, Stored};
 use crate::format::segment::Directory;
-use crate::journal::{Durable, durable};
-use crate::object::{Blocks, Body, block_key};
+use crate::journal::durable;
+use crate::object::{Blocks, Body, Object};
 use crate::oneshot;
-use crate::reads::is_closed;
-use crate::state::{Found, Pin, SegmentInfo, Shared, State, Status, total};
+use crate::state::{Pin, SegmentInfo, Status, total};
 use crate::stats::{Checked, Put, Stats};
-use crate::{Object, Tier, Writer, worker};
+use crate::worker;
+use crate::writer::Writer;
 use bytes::Bytes;
-use gordon_cache::tiered::Place;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
 /// A cache of objects. Clones share the same cache.
 #[derive(Clone)]
-pub struct Cache(pub(crate) Arc<Handle>);
-
-/// The threads of a cache end when its last handle is dropped. What was not written is lost, as after
-/// a kill of the process.
-pub(crate) struct Handle {
-    pub shared: Arc<Shared>,
-    pub threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.shared.state().stopped = true;
-        self.shared.work.notify_all();
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
-            // A thread that panicked has reported that.
-            let _ = thread.join();
-        }
-        self.shared.reads.stop();
-        if let Some(trace) = &self.shared.trace {
-            trace.flush();
-        }
-    }
-}
-
-/// What a removal or replacement found.
-struct Replaced {
-    found: bool,
-    put: Put,
-    durable: Option<Durable>,
-}
-
-/// What a replacement does.
-enum Change<'a> {
-    Remove,
-    Put(Stored),
-    /// Puts the object if the current one is the second one.
-    Exchange(Stored, &'a Stored),
-}
+pub struct Cache(pub(crate) Engine);
 
 impl Cache {
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.0.shared
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.shared().state()
-    }
-
-    pub(crate) fn block(&self) -> usize {
-        self.shared().block
-    }
-
-    pub(crate) fn new_generation(&self) -> u64 {
-        self.state().next_sequence()
-    }
-
-    /// Returns an error if the cache was closed.
-    pub(crate) fn is_usable(&self) -> Result<(), Error> {
-        if self.state().status == Status::Open { Ok(()) } else { Err(Error::Closed) }
-    }
-
     /// Finds an object. The body of an object of at most [`Config::block`] bytes is in memory when
     /// the future resolves; of a larger one it is read by [`Object::read`].
     ///
     /// [`Config::block`]: crate::Config::block
     pub async fn get(&self, key: &[u8]) -> Option<Object> {
-        let (stored, tier) = self.find(Kind::Whole, key).await?;
+        let (stored, tier) = self.0.find(Kind::Whole, key).await?;
         let body = match stored.kind {
-            Kind::Head => Body::Blocks(Blocks::parse(self, &stored.body)?),
+            Kind::Head => Body::Blocks(Blocks::parse(&self.0, &stored.body)?),
             Kind::Whole | Kind::Block => Body::Whole(stored.body),
         };
         Some(Object { tier, meta: stored.meta, body })
-    }
-
-    /// Finds an object, as a request.
-    pub(crate) async fn find(&self, kind: Kind, key: &[u8]) -> Option<(Stored, Tier)> {
-        let shared = self.shared();
-        let hash = shared.hash(kind, key);
-        let now = shared.now();
-        let found = self.look_up(kind, key, hash).await;
-        let mut state = self.state();
-        let counters = &mut state.counters;
-        counters.requests += 1;
-        let Some((stored, tier)) = found else {
-            counters.misses += 1;
-            return None;
-        };
-        let bytes = if stored.kind == Kind::Head { 0 } else { stored.body.len() as u64 };
-        match tier {
-            Tier::Dram => {
-                counters.dram_hits += 1;
-                counters.dram_hit_bytes += bytes;
-            }
-            Tier::Flash => {
-                counters.flash_hits += 1;
-                counters.flash_hit_bytes += bytes;
-            }
-        }
-        drop(state);
-        if let Some(trace) = &shared.trace {
-            trace.record(now, hash, total(&stored));
-        }
-        Some((stored, tier))
-    }
-
-    async fn look_up(&self, kind: Kind, key: &[u8], hash: u64) -> Option<(Stored, Tier)> {
-        let shared = self.shared();
-        let mut found = {
-            let mut state = self.state();
-            if state.status != Status::Open {
-                return None;
-            }
-            let place = state.machine.lookup(shared.now(), hash);
-            state.follow(hash, kind, key, place)
-        };
-        loop {
-            let (offset, bytes, segment) = match found {
-                Found::Miss => return None,
-                Found::Object(stored, true) => return Some((stored, Tier::Dram)),
-                Found::Object(stored, false) => return Some((stored, Tier::Flash)),
-                Found::Candidate { offset, bytes, segment } => (offset, bytes, segment),
-            };
-            let read = self.read_pinned(offset, bytes, segment).await?;
-            let mut waiting = None;
-            {
-                let mut state = self.state();
-                match read {
-                    Some((stored, sequence)) if is_of(&stored, kind, key) => {
-                        if !state.is_purged(key, kind, sequence) {
-                            return Some((stored, Tier::Flash));
-                        }
-                        return None;
-                    }
-                    Some(_) => {}
-                    None => waiting = self.forget_damaged(&mut state, hash, offset, segment),
-                }
-                let place = state.machine.next_candidate(hash, offset);
-                found = state.follow(hash, kind, key, place);
-            }
-            if waiting.is_some() {
-                self.finish();
-                // If the record cannot be written, the object is only forgotten until a restart.
-                let _ = durable(waiting).await;
-            }
-        }
-    }
-
-    /// Reads a candidate on the medium and ends its pin. The result is `None` if the cache was
-    /// closed, and `Some(None)` if the object is damaged. With the object comes its sequence number.
-    async fn read_pinned(
-        &self,
-        offset: u64,
-        bytes: u64,
-        segment: u64,
-    ) -> Option<Option<(Stored, u64)>> {
-        let shared = self.shared();
-        let read = {
-            let _pin = Pin::new(shared, offset);
-            shared.read_object(offset, bytes).await
-        };
-        shared.run_inline();
-        match read {
-            Ok(bytes) => {
-                let stored = Stored::read(&bytes);
-                let sound = stored.filter(|(_, identity)| identity.segment == segment);
-                Some(sound.map(|(stored, identity)| (stored, identity.sequence)))
-            }
-            Err(error) if is_closed(&error) => None,
-            Err(_) => {
-                self.state().counters.io_errors += 1;
-                Some(None)
-            }
-        }
-    }
-
-    /// Removes a damaged object, unless its segment has been evicted meanwhile.
-    fn forget_damaged(
-        &self,
-        state: &mut State,
-        hash: u64,
-        offset: u64,
-        segment: u64,
-    ) -> Option<Durable> {
-        let number = state.machine.segment_of(offset);
-        let is_same = state.segments[number as usize].sequence == segment;
-        if !is_same || state.buffers.contains_key(&number) {
-            return None;
-        }
-        state.remove_damaged(hash, offset, segment)
-    }
-
-    /// Wakes the threads that write, or does their work.
-    fn finish(&self) {
-        self.shared().notify();
-        self.shared().run_inline();
     }
 
     /// Stores an object, in DRAM first; flash gets it when DRAM evicts it, if admission agrees. It
@@ -223,7 +39,7 @@ impl Cache {
     /// # Errors
     /// Returns an error if the cache cannot record that the older object is gone, or was closed.
     pub async fn put(&self, key: &[u8], meta: &[u8], body: Bytes) -> Result<Put, Error> {
-        if body.len() > self.block() {
+        if body.len() > self.0.block() {
             let mut writer = self.writer(key, meta, Some(body.len() as u64));
             writer.write(body)?;
             return writer.finish().await;
@@ -231,185 +47,13 @@ impl Cache {
         // A copy: the body may be a part of a larger buffer, which would stay in memory.
         let body = Bytes::copy_from_slice(&body);
         let (key, meta) = (Bytes::copy_from_slice(key), Bytes::copy_from_slice(meta));
-        self.store(Stored { kind: Kind::Whole, key, meta, body }).await
-    }
-
-    /// Stores an object that has memory of its own.
-    pub(crate) async fn store(&self, stored: Stored) -> Result<Put, Error> {
-        if stored.key.len() > LONGEST_KEY {
-            self.is_usable()?;
-            return Ok(Put::TooLarge);
-        }
-        let shared = self.shared();
-        let key = stored.key.clone();
-        let hash = shared.hash(stored.kind, &key);
-        let (now, bytes) = (shared.now(), total(&stored));
-        let replaced = self.change(&key, hash, Change::Put(stored)).await?;
-        if replaced.put == Put::Stored
-            && let Some(trace) = &shared.trace
-        {
-            trace.record(now, hash, bytes);
-        }
-        durable(replaced.durable).await?;
-        Ok(replaced.put)
-    }
-
-    /// Removes or replaces the object of a key.
-    async fn change(
-        &self,
-        key: &[u8],
-        hash: u64,
-        mut change: Change<'_>,
-    ) -> Result<Replaced, Error> {
-        // A candidate on the medium that was read: its offset, the sequence number of its segment,
-        // and the object if it is the one.
-        let mut read: Option<(u64, u64, Option<Stored>)> = None;
-        loop {
-            let (offset, bytes, segment) = {
-                let mut state = self.state();
-                if state.status != Status::Open {
-                    return Err(Error::Closed);
-                }
-                match self.try_change(&mut state, key, hash, &mut change, read.as_ref()) {
-                    Ok(replaced) => {
-                        drop(state);
-                        self.finish();
-                        return Ok(replaced);
-                    }
-                    Err(candidate) => candidate,
-                }
-            };
-            let found = self.read_pinned(offset, bytes, segment).await.ok_or(Error::Closed)?;
-            if found.is_none() {
-                let waiting = self.forget_damaged(&mut self.state(), hash, offset, segment);
-                self.finish();
-                durable(waiting).await?;
-                continue;
-            }
-            let same = found.map(|(stored, _)| stored).filter(|it| is_of(it, Kind::Whole, key));
-            read = Some((offset, segment, same));
-        }
-    }
-
-    /// Removes or replaces the object of a key, unless a candidate on the medium must be read first:
-    /// its offset, size, and the sequence number of its segment are the error.
-    fn try_change(
-        &self,
-        state: &mut State,
-        key: &[u8],
-        hash: u64,
-        change: &mut Change<'_>,
-        read: Option<&(u64, u64, Option<Stored>)>,
-    ) -> Result<Replaced, (u64, u64, u64)> {
-        let is_expected = |change: &Change<'_>, found: &Stored| match change {
-            Change::Exchange(_, expected) => found == *expected,
-            Change::Remove | Change::Put(_) => true,
-        };
-        let mut record = state.machine.is_on_medium(hash);
-        let mut found = false;
-        let mut differs = false;
-        let mut place = state.machine.peek(hash);
-        loop {
-            match place {
-                Place::Dram(number) => {
-                    let same = state.in_dram(number, Kind::Whole, key);
-                    differs = same.is_some_and(|same| !is_expected(change, same));
-                    found = same.is_some();
-                    // A new object takes the place of one whose key has the same hash.
-                    if !differs && (found || !matches!(change, Change::Remove)) {
-                        state.remove_from_dram(number);
-                    }
-                    break;
-                }
-                Place::Buffered { offset } => {
-                    let pending = state.in_buffer(offset, Kind::Whole, key);
-                    if let Some(pending) = pending {
-                        found = true;
-                        differs = !is_expected(change, &pending.object);
-                        if !differs {
-                            record |= state.remove_from_flash(hash, offset) == Some(true);
-                        }
-                        break;
-                    }
-                    place = state.machine.peek_next(hash, offset);
-                }
-                Place::Flash { offset, bytes } => {
-                    let number = state.machine.segment_of(offset);
-                    let segment = state.segments[number as usize].sequence;
-                    let known = read.filter(|(at, of, _)| (*at, *of) == (offset, segment));
-                    let Some((_, _, same)) = known else { return Err((offset, bytes, segment)) };
-                    state.machine.release(offset);
-                    if let Some(same) = same {
-                        found = true;
-                        differs = !is_expected(change, same);
-                        if !differs {
-                            record |= state.remove_from_flash(hash, offset) == Some(true);
-                        }
-                        break;
-                    }
-                    place = state.machine.peek_next(hash, offset);
-                }
-                Place::Miss => break,
-            }
-        }
-        let must_exist = matches!(change, Change::Exchange(..));
-        if differs || (must_exist && !found) {
-            return Ok(Replaced { found: false, put: Put::NotAdmitted, durable: None });
-        }
-        let durable = if record {
-            Some(state.record_removal(hash))
-        } else if state.journal.must_wait() || state.journal.is_unsettled(hash, key) {
-            Some(state.journal.wait())
-        } else {
-            None
-        };
-        let put = match std::mem::replace(change, Change::Remove) {
-            Change::Remove => {
-                state.counters.deletes += u64::from(found);
-                Put::NotAdmitted
-            }
-            Change::Put(stored) | Change::Exchange(stored, _) => {
-                state.counters.puts += 1;
-                let now = self.shared().now();
-                if state.insert(now, hash, stored) { Put::Stored } else { Put::TooLarge }
-            }
-        };
-        state.pump();
-        Ok(Replaced { found, put, durable })
-    }
-
-    /// Stores a block of a large object. Returns whether it fits.
-    pub(crate) fn put_block(&self, generation: u64, number: u64, body: Bytes) -> bool {
-        let shared = self.shared();
-        let key = Bytes::copy_from_slice(&block_key(generation, number));
-        let hash = shared.hash(Kind::Block, &key);
-        let stored = Stored { kind: Kind::Block, key, meta: Bytes::new(), body };
-        let (now, bytes) = (shared.now(), total(&stored));
-        let fits = {
-            let mut state = self.state();
-            match state.machine.peek(hash) {
-                // Another key with the same hash.
-                Place::Dram(number) => {
-                    state.remove_from_dram(number);
-                }
-                Place::Flash { offset, .. } => state.machine.release(offset),
-                Place::Buffered { .. } | Place::Miss => {}
-            }
-            let fits = state.status == Status::Open && state.insert(now, hash, stored);
-            state.pump();
-            fits
-        };
-        self.finish();
-        if fits && let Some(trace) = &shared.trace {
-            trace.record(now, hash, bytes);
-        }
-        fits
+        self.0.store(Stored { kind: Kind::Whole, key, meta, body }).await
     }
 
     /// Stores an object whose body arrives in parts, of this length if it is known.
     #[must_use]
     pub fn writer(&self, key: &[u8], meta: &[u8], length: Option<u64>) -> Writer {
-        Writer::new(self, key, meta, length)
+        Writer::new(&self.0, key, meta, length)
     }
 
     /// Replaces the metadata of an object. Returns whether there was one.
@@ -417,14 +61,14 @@ impl Cache {
     /// # Errors
     /// As [`put`](Self::put).
     pub async fn update_meta(&self, key: &[u8], meta: &[u8]) -> Result<bool, Error> {
-        let hash = self.shared().hash(Kind::Whole, key);
+        let hash = self.0.shared().hash(Kind::Whole, key);
         loop {
-            self.is_usable()?;
-            let Some((old, _)) = self.look_up(Kind::Whole, key, hash).await else {
+            self.0.is_usable()?;
+            let Some((old, _)) = self.0.look_up(Kind::Whole, key, hash).await else {
                 return Ok(false);
             };
             let new = Stored { meta: Bytes::copy_from_slice(meta), ..old.copied() };
-            let replaced = self.change(key, hash, Change::Exchange(new, &old)).await?;
+            let replaced = self.0.change(key, hash, Change::Exchange(new, &old)).await?;
             if replaced.found {
                 durable(replaced.durable).await?;
                 return Ok(replaced.put == Put::Stored);
@@ -440,10 +84,7 @@ impl Cache {
     /// # Errors
     /// Returns an error if the cache cannot record that the object is gone, or was closed.
     pub async fn delete(&self, key: &[u8]) -> Result<bool, Error> {
-        let hash = self.shared().hash(Kind::Whole, key);
-        let replaced = self.change(key, hash, Change::Remove).await?;
-        durable(replaced.durable).await?;
-        Ok(replaced.found)
+        self.0.delete(key).await
     }
 
     /// Deletes all objects whose keys start with `prefix`, durably. Returns their number. The
@@ -459,7 +100,7 @@ impl Cache {
         }
         let is_hit = |stored: &Stored| stored.kind != Kind::Block && stored.key.starts_with(prefix);
         let (sequence, segments, waiting, mut count) = {
-            let mut state = self.state();
+            let mut state = self.0.state();
             if state.status != Status::Open {
                 return Err(Error::Closed);
             }
@@ -486,12 +127,12 @@ impl Cache {
             state.pump();
             (sequence, state.segments.len(), waiting, count)
         };
-        self.finish();
+        self.0.finish();
         let recorded = durable(Some(waiting)).await;
         for number in 0..u32::try_from(segments).unwrap_or(u32::MAX) {
             count += self.purge_segment(number, prefix, sequence).await;
         }
-        let mut state = self.state();
+        let mut state = self.0.state();
         state.purges.retain(|(at, _)| *at != sequence);
         state.counters.purged += count;
         drop(state);
@@ -501,11 +142,11 @@ impl Cache {
 
     /// Removes the objects of a segment with a prefix that are older than a purge.
     async fn purge_segment(&self, number: u32, prefix: &[u8], sequence: u64) -> u64 {
-        let shared = self.shared();
+        let shared = self.0.shared();
         let Some(directory) = self.directory(number).await else { return 0 };
         let places = worker::places(&directory, number, shared.segment);
         let mut count = 0;
-        let mut state = self.state();
+        let mut state = self.0.state();
         for (entry, place) in directory.entries.iter().zip(places) {
             let is_hit = entry.kind != Kind::Block
                 && entry.sequence < sequence
@@ -522,10 +163,10 @@ impl Cache {
     /// The directory of a segment on the medium, if there is one. A damaged one is erased, and its
     /// objects are removed.
     async fn directory(&self, number: u32) -> Option<Directory> {
-        let shared = self.shared();
+        let shared = self.0.shared();
         let offset = u64::from(number) * shared.segment as u64;
         let (_pin, expected) = {
-            let mut state = self.state();
+            let mut state = self.0.state();
             let expected = state.segments[number as usize].sequence;
             if expected == 0 || !state.machine.pin(number) {
                 return None;
@@ -542,12 +183,12 @@ impl Cache {
 
     /// Removes all objects of a segment whose directory is damaged.
     fn drop_segment(&self, number: u32, expected: u64) {
-        let shared = self.shared();
-        if self.state().segments[number as usize].sequence != expected {
+        let shared = self.0.shared();
+        if self.0.state().segments[number as usize].sequence != expected {
             return;
         }
         let erased = worker::erase(shared, number);
-        let mut state = self.state();
+        let mut state = self.0.state();
         state.counters.io_errors += u64::from(erased.is_err());
         let is_same = state.segments[number as usize].sequence == expected;
         if is_same && !state.buffers.contains_key(&number) {
@@ -561,9 +202,9 @@ impl Cache {
     /// The counters.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let shared = self.shared();
+        let shared = self.0.shared();
         let age = (shared.clock)();
-        let mut state = self.state();
+        let mut state = self.0.state();
         let counts = state.machine.counts();
         let day = age.as_secs() / 86_400;
         if state.counters.day.0 != day {
@@ -631,26 +272,26 @@ impl Cache {
     /// Returns an error if the cache cannot record that a damaged object is gone, or was closed.
     pub async fn check(&self) -> Result<Checked, Error> {
         let mut checked = Checked::default();
-        let segments = self.state().segments.len();
+        let segments = self.0.state().segments.len();
         for number in 0..u32::try_from(segments).unwrap_or(u32::MAX) {
-            self.is_usable()?;
+            self.0.is_usable()?;
             self.check_segment(number, &mut checked).await?;
-            self.finish();
+            self.0.finish();
         }
         Ok(checked)
     }
 
     async fn check_segment(&self, number: u32, checked: &mut Checked) -> Result<(), Error> {
-        let shared = self.shared();
-        let before = self.state().counters.damaged;
+        let shared = self.0.shared();
+        let before = self.0.state().counters.damaged;
         let Some(directory) = self.directory(number).await else {
-            checked.damaged += self.state().counters.damaged - before;
+            checked.damaged += self.0.state().counters.damaged - before;
             return Ok(());
         };
         let mut waiting = None;
         for place in worker::places(&directory, number, shared.segment) {
             {
-                let mut state = self.state();
+                let mut state = self.0.state();
                 if !state.machine.is_live(place.key, place.offset) || !state.machine.pin(number) {
                     continue;
                 }
@@ -660,22 +301,22 @@ impl Cache {
                 }
             }
             let bytes = u64::from(place.bytes);
-            let read = self.read_pinned(place.offset, bytes, directory.sequence).await;
+            let read = self.0.read_pinned(place.offset, bytes, directory.sequence).await;
             match read.ok_or(Error::Closed)? {
                 Some(_) => {
                     checked.objects += 1;
                     checked.bytes += bytes;
                 }
                 None => {
-                    let mut state = self.state();
+                    let mut state = self.0.state();
                     let (key, sequence) = (place.key, directory.sequence);
-                    let gone = self.forget_damaged(&mut state, key, place.offset, sequence);
+                    let gone = self.0.forget_damaged(&mut state, key, place.offset, sequence);
                     checked.damaged += u64::from(gone.is_some());
                     waiting = gone.or(waiting);
                 }
             }
         }
-        self.finish();
+        self.0.finish();
         durable(waiting).await
     }
 
@@ -686,7 +327,7 @@ impl Cache {
     /// Returns an error if the flash does not take the last record. The content is not affected.
     pub async fn close(&self) -> Result<(), Error> {
         {
-            let mut state = self.state();
+            let mut state = self.0.state();
             if state.status != Status::Open {
                 return Ok(());
             }
@@ -695,7 +336,7 @@ impl Cache {
         }
         loop {
             let waiting = {
-                let mut state = self.state();
+                let mut state = self.0.state();
                 state.pump();
                 if state.machine.is_drained() {
                     state.machine.flush();
@@ -708,25 +349,20 @@ impl Cache {
                 state.progress.push(sender);
                 receiver
             };
-            self.finish();
+            self.0.finish();
             waiting.await;
         }
         let waiting = {
-            let mut state = self.state();
+            let mut state = self.0.state();
             let sequence = state.next_sequence();
             state.journal.push(Record::Closed { sequence })
         };
-        self.finish();
+        self.0.finish();
         let recorded = durable(Some(waiting)).await;
-        self.state().status = Status::Closed;
-        if let Some(trace) = &self.shared().trace {
+        self.0.state().status = Status::Closed;
+        if let Some(trace) = &self.0.shared().trace {
             trace.flush();
         }
         recorded
     }
-}
-
-/// Whether an object is the one of a key.
-fn is_of(stored: &Stored, kind: Kind, key: &[u8]) -> bool {
-    (stored.kind == Kind::Block) == (kind == Kind::Block) && stored.key == key
 }

@@ -7,11 +7,13 @@
 mod blocking;
 mod cache;
 mod config;
+mod engine;
 mod error;
 mod format;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
 mod journal;
+mod journal_writer;
 mod medium;
 mod object;
 mod oneshot;
@@ -28,7 +30,7 @@ pub use blocking::block_on;
 pub use cache::Cache;
 pub use config::{Admission, Config, Flash, Lifetime};
 pub use error::Error;
-pub use object::{Object, Tier};
+pub use object::Object;
 pub use open::Medium;
-pub use stats::{Checked, Put, Recovery, Stats};
+pub use stats::{Checked, Put, Recovery, Stats, Tier};
 pub use writer::Writer;

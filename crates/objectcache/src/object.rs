@@ -1,23 +1,17 @@
 //! Objects that were found.
 
-use crate::format::object::Kind;
-use crate::{Cache, Error};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::format::Fields;
+use crate::format::object::{Kind, block_key};
+use crate::stats::Tier;
 use bytes::{Bytes, BytesMut};
 use std::ops::Range;
-
-/// The tier in which an object was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// DRAM.
-    Dram,
-    /// Flash.
-    Flash,
-}
 
 /// Where the blocks of a large object are.
 #[derive(Clone)]
 pub(crate) struct Blocks {
-    pub cache: Cache,
+    pub engine: Engine,
     pub generation: u64,
     pub length: u64,
     /// Size of a block in bytes.
@@ -39,35 +33,18 @@ pub struct Object {
     pub(crate) body: Body,
 }
 
-/// The key of a block of a large object.
-pub(crate) fn block_key(generation: u64, number: u64) -> [u8; 16] {
-    let mut key = [0; 16];
-    key[..8].copy_from_slice(&generation.to_le_bytes());
-    key[8..].copy_from_slice(&number.to_le_bytes());
-    key
-}
-
-/// The body of the head of a large object.
-pub(crate) fn head_body(generation: u64, length: u64, block: u64) -> Bytes {
-    let mut body = BytesMut::with_capacity(24);
-    for number in [generation, length, block] {
-        body.extend_from_slice(&number.to_le_bytes());
-    }
-    body.freeze()
-}
-
 impl Blocks {
     /// Reads the body of a head.
-    pub fn parse(cache: &Cache, body: &[u8]) -> Option<Self> {
-        let mut fields = crate::format::Fields(body);
+    pub fn parse(engine: &Engine, body: &[u8]) -> Option<Self> {
+        let mut fields = Fields(body);
         let (generation, length, block) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        let cache = cache.clone();
-        (block > 0).then_some(Self { cache, generation, length, block })
+        let engine = engine.clone();
+        (block > 0).then_some(Self { engine, generation, length, block })
     }
 
     async fn block(&self, number: u64) -> Option<Bytes> {
         let key = block_key(self.generation, number);
-        let (stored, _) = self.cache.find(Kind::Block, &key).await?;
+        let (stored, _) = self.engine.find(Kind::Block, &key).await?;
         let expected = self.block.min(self.length - number * self.block);
         (stored.body.len() as u64 == expected).then_some(stored.body)
     }
@@ -121,7 +98,7 @@ impl Object {
         let size = blocks.block;
         let mut joined = BytesMut::new();
         for number in start / size..=(end - 1) / size {
-            blocks.cache.is_usable()?;
+            blocks.engine.is_usable()?;
             let Some(block) = blocks.block(number).await else { return Ok(None) };
             let first = number * size;
             let part = at(start.max(first) - first)..at(end.min(first + size) - first);

@@ -1,7 +1,8 @@
 //! Opening a cache.
 
-use crate::cache::{Cache, Handle};
+use crate::cache::Cache;
 use crate::config::{Config, Flash, Plan};
+use crate::engine::{Engine, Handle};
 use crate::error::{Error, at_path};
 use crate::format::superblock::Superblock;
 use crate::medium::{self, Opened};
@@ -73,7 +74,7 @@ impl Cache {
         let parts = Parts { media, reads, access, clock, superblock: NO_FLASH, inline: true };
         let shared = Arc::new(shared(config, plan, parts)?);
         let recovery = Recovery { created: true, ..Recovery::default() };
-        Ok((Self(Arc::new(Handle { shared, threads: Mutex::default() })), recovery))
+        Ok((Self(Engine(Arc::new(Handle { shared, threads: Mutex::default() }))), recovery))
     }
 
     fn with(
@@ -125,12 +126,12 @@ impl Cache {
         shared.begin_day();
         shared.state().pump();
         let threads = if inline {
-            shared.run_inline();
+            worker::run_inline(&shared);
             Vec::new()
         } else {
             worker::start(&shared).map_err(at_path(&path))?
         };
-        Ok((Self(Arc::new(Handle { shared, threads: Mutex::new(threads) })), recovery))
+        Ok((Self(Engine(Arc::new(Handle { shared, threads: Mutex::new(threads) }))), recovery))
     }
 }
 

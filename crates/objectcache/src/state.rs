@@ -368,11 +368,6 @@ impl Shared {
         }
     }
 
-    /// Without threads, does their work.
-    pub fn run_inline(&self) {
-        while self.inline && (crate::worker::step(self) || crate::journal::step(self)) {}
-    }
-
     /// Reads an object on the medium; its segment must be pinned.
     pub async fn read_object(&self, offset: u64, bytes: u64) -> std::io::Result<Bytes> {
         let end = (offset / self.segment as u64 + 1) * self.segment as u64;

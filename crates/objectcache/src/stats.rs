@@ -3,6 +3,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// The tier in which an object was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// DRAM.
+    Dram,
+    /// Flash.
+    Flash,
+}
+
 /// What became of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {

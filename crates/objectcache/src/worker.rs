@@ -10,7 +10,7 @@
 use crate::format::PAGE;
 use crate::format::object::Identity;
 use crate::format::segment::{Directory, Entry, Footer, entry_size, first_read};
-use crate::journal;
+use crate::journal_writer;
 use crate::medium::{self, Buffer};
 use crate::state::{Job, Pending, SegmentInfo, Shared, State};
 use bytes::Bytes;
@@ -27,7 +27,7 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Result<Vec<JoinHandle<()>>> {
     };
     Ok(vec![
         spawn("cache writes", |state| !state.jobs.is_empty(), step)?,
-        spawn("cache journal", |state| state.journal.has_work(), journal::step)?,
+        spawn("cache journal", |state| state.journal.has_work(), journal_writer::step)?,
     ])
 }
 
@@ -43,6 +43,11 @@ fn work(shared: &Shared, ready: fn(&State) -> bool, step: fn(&Shared) -> bool) {
         drop(state);
         step(shared);
     }
+}
+
+/// Without threads, does their work.
+pub(crate) fn run_inline(shared: &Shared) {
+    while shared.inline && (step(shared) || journal_writer::step(shared)) {}
 }
 
 /// Does one job. Returns whether there was one.

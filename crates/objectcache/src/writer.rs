@@ -1,15 +1,16 @@
 //! Objects whose bodies arrive in parts.
 
-use crate::format::object::{Kind, Stored};
-use crate::object::head_body;
-use crate::{Cache, Error, Put};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::format::object::{Kind, Stored, head_body};
+use crate::stats::Put;
 use bytes::{Bytes, BytesMut};
 
 /// Stores an object whose body arrives in parts. At most one block is held back; the blocks of a
 /// large body enter the cache as they are complete, and are found once the object is. Dropping the
 /// writer stores nothing.
 pub struct Writer {
-    cache: Cache,
+    engine: Engine,
     key: Bytes,
     meta: Bytes,
     /// The announced length.
@@ -24,9 +25,9 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(cache: &Cache, key: &[u8], meta: &[u8], length: Option<u64>) -> Self {
+    pub(crate) fn new(engine: &Engine, key: &[u8], meta: &[u8], length: Option<u64>) -> Self {
         Self {
-            cache: cache.clone(),
+            engine: engine.clone(),
             key: Bytes::copy_from_slice(key),
             meta: Bytes::copy_from_slice(meta),
             length,
@@ -57,9 +58,9 @@ impl Writer {
         {
             return Err(Error::Length { expected, found });
         }
-        self.cache.is_usable()?;
+        self.engine.is_usable()?;
         self.written = found;
-        let block = self.cache.block();
+        let block = self.engine.block();
         while !part.is_empty() && !self.too_large {
             // A body of exactly one block is not a large one.
             if self.rest.len() == block {
@@ -75,18 +76,18 @@ impl Writer {
     fn end_block(&mut self) {
         let (generation, number) = match self.blocks {
             Some(blocks) => blocks,
-            None => (self.cache.new_generation(), 0),
+            None => (self.engine.new_generation(), 0),
         };
         let body = Bytes::copy_from_slice(&self.rest);
         self.rest.clear();
-        self.too_large |= !self.cache.put_block(generation, number, body);
+        self.too_large |= !self.engine.put_block(generation, number, body);
         self.blocks = Some((generation, number + 1));
     }
 
     /// Stores the object.
     ///
     /// # Errors
-    /// Returns an error if the body is shorter than announced, or as [`Cache::put`].
+    /// Returns an error if the body is shorter than announced, or as [`Cache::put`](crate::Cache::put).
     pub async fn finish(mut self) -> Result<Put, Error> {
         let found = self.written;
         if let Some(expected) = self.length
@@ -97,15 +98,15 @@ impl Writer {
         let (key, meta) = (self.key.clone(), self.meta.clone());
         let Some((generation, _)) = self.blocks else {
             let body = Bytes::copy_from_slice(&self.rest);
-            return self.cache.store(Stored { kind: Kind::Whole, key, meta, body }).await;
+            return self.engine.store(Stored { kind: Kind::Whole, key, meta, body }).await;
         };
         self.end_block();
         if self.too_large {
             // An older object of this key must not be found instead.
-            self.cache.delete(&key).await?;
+            self.engine.delete(&key).await?;
             return Ok(Put::TooLarge);
         }
-        let body = head_body(generation, found, self.cache.block() as u64);
-        self.cache.store(Stored { kind: Kind::Head, key, meta, body }).await
+        let body = head_body(generation, found, self.engine.block() as u64);
+        self.engine.store(Stored { kind: Kind::Head, key, meta, body }).await
     }
 }

@@ -1,7 +1,7 @@
 //! An object in a segment: a header, the key, the metadata and the body.
 
 use super::{Fields, checksum, padded};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"GObj");
 /// Length of the header in bytes.
@@ -131,4 +131,21 @@ fn header(bytes: &[u8]) -> Option<(Identity, Kind, [usize; 3], u64)> {
 fn sum(bytes: &[u8]) -> u64 {
     let (header, rest) = bytes.split_at(HEADER);
     checksum(&header[..56]) ^ checksum(rest).rotate_left(1)
+}
+
+/// The key of a block of a large object.
+pub(crate) fn block_key(generation: u64, number: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&generation.to_le_bytes());
+    key[8..].copy_from_slice(&number.to_le_bytes());
+    key
+}
+
+/// The body of the head of a large object.
+pub(crate) fn head_body(generation: u64, length: u64, block: u64) -> Bytes {
+    let mut body = BytesMut::with_capacity(24);
+    for number in [generation, length, block] {
+        body.extend_from_slice(&number.to_le_bytes());
+    }
+    body.freeze()
 }

@@ -258,7 +258,7 @@ pub fn verify(cache: &Cache, model: &Model) -> usize {
     found.sum()
 }
 
-/// Runs a test for seeds; `CACHE_SEED=N` runs that one alone, `CACHE_RUNS=N` so many.
+/// Runs a test for seeds; `CACHE_SEED=N` runs that one alone, `CACHE_RUNS=N` the first N.
 pub fn seeds(runs: u64, mut test: impl FnMut(u64)) {
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
     if let Some(seed) = number("CACHE_SEED") {
