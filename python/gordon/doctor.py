@@ -1,4 +1,4 @@
-"""What this machine can measure and run, and what to install for more.
+"""The abilities of this machine: what it can measure and run, and what to install for more.
 
 Each check asks the code that would do the work: a short trace, the meters, the engines. Nothing is
 changed; the trace is made in a folder that is removed.
@@ -47,7 +47,7 @@ class Finding:
     why: str
     """How it is done, or why it is not."""
     hint: str = ""
-    """What to do for more."""
+    """The next step for more."""
 
 
 class Examined(TypedDict):

@@ -66,7 +66,7 @@ def gordon(*words: str) -> None:
 
 
 def picture(browser: str, page: Path, out: Path, width: int, height: int, *more: str) -> None:
-    """What a window of this size shows."""
+    """The content of a window of this size."""
     size = f"--window-size={width},{height}"
     command = [browser, *FLAGS, *more, size, f"--screenshot={out}", page.as_uri()]
     subprocess.run(command, check=True, capture_output=True)

@@ -133,7 +133,7 @@ def _ranking(found: Ranking) -> str:
 
 
 def values() -> Json:
-    """What the template is filled with."""
+    """The values of the template."""
     found = examples()
     result: Json = dict(tco(LOG, NODE, nodes=NODES, **USE))
     cost = result["cost"]

@@ -198,10 +198,10 @@ def test_disks_sleep_in_a_job_if_asked_to(trace: str, run: Run) -> None:
     run(*plain, "--space", "ec2", "--spin-down", "auto").refused("out-of-range", "--spin-down")
     run(*plain, "--spin-down", "soon").refused("bad-quantity", "--spin-down soon")
     run(*plain, "--spin-down", "0s").refused("out-of-range", "--spin-down")
-    run(*plain, "--service", "--spin-down", "auto").refused("wrong-model", "--spin-down")
-    run("survey", LOG, "--spin-down", "auto").refused("wrong-model", "--spin-down")
+    run(*plain, "--service", "--spin-down", "auto").refused("wrong-model", "--spin-down", status=2)
+    run("survey", LOG, "--spin-down", "auto").refused("wrong-model", "--spin-down", status=2)
     grid = ("--space", "gordon-2009", "--spin-down", "auto")
-    run("survey", trace, *grid).refused("wrong-model", "--spin-down")
+    run("survey", trace, *grid).refused("wrong-model", "--spin-down", status=2)
 
 
 def test_the_range_of_the_total_holds_the_total_and_names_what_moves_it_most() -> None:

@@ -81,7 +81,7 @@ class ObjectCache:
         self._cache = _core.ObjectCache(json.dumps(options))
 
     def recovery(self) -> ObjectCacheRecovery:
-        """What was found when the cache was opened."""
+        """The state that was found when the cache was opened."""
         found: ObjectCacheRecovery = json.loads(self._cache.recovery())
         return found
 

@@ -56,7 +56,7 @@ def of_curve(report: CurveReport) -> str:
 
 
 def of_tiered(report: TieredReport) -> str:
-    """What is found where, and how long the flash lasts."""
+    """The shares that are found in each level, and the life of the flash."""
     if not report["requests"]:
         return "No request is counted."
     found = {level["level"]: level["hits"] / report["requests"] for level in report["levels"]}
@@ -69,7 +69,7 @@ def of_tiered(report: TieredReport) -> str:
 
 
 def of_two_levels(points: Sequence[TwoLevelPoint]) -> str:
-    """What flash brings at the smallest DRAM: the misses without and with the largest flash."""
+    """The gain of flash at the smallest DRAM: the misses without and with the largest flash."""
     dram = min(point["dram_bytes"] for point in points)
     same = sorted(
         (point["flash_bytes"], ratio)

@@ -4,7 +4,7 @@ import click
 
 from gordon.bundled import FILES
 
-#: What a person would type first, with the log that comes with gordon.
+#: The commands that a person would type first, with the log that comes with gordon.
 (LOG,) = FILES
 STEPS = (
     ("trace", "show", LOG),

@@ -40,7 +40,7 @@ def table(
 
 
 def legend(compared: str, has_front: bool, left_out: int) -> str:
-    """What the mark of the front means, and how the other designs are printed."""
+    """The meaning of the mark of the front, and how the other designs are printed."""
     text = f"* on the Pareto front of {compared}" if has_front else "no design is on the front"
     if not left_out:
         return text

@@ -58,7 +58,7 @@ def show_machines(console: Output, result: JobResult, show_all: bool) -> None:
 
 
 def _standby(result: JobResult) -> str:
-    """What standby of disks saves most, or would save; empty if no disk would sleep."""
+    """The most that standby of disks saves, or would save; empty if no disk would sleep."""
     found = [(row, slept) for row in result["designs"] if (slept := row["job"].get("spin_down"))]
     is_vain = any(slept["is_used"] and slept["starts"] for _, slept in found)
     found = [(row, slept) for row, slept in found if (slept["saved_j"] or 0) > 0]

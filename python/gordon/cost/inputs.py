@@ -15,7 +15,7 @@ from gordon.files import read_text
 from gordon.parts import unknown
 from gordon.tables import Bytes, Limits, Value
 
-#: What media are priced as in another year.
+#: The kinds of media that have prices in other years.
 KINDS = ("dram", "flash", "disk")
 #: A price in the currency of the file. Nothing of a server costs more than a billion.
 Price = Annotated[Value, Limits("", 0.001, 1e9)]

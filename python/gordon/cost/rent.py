@@ -29,9 +29,9 @@ class BreakEven(TypedDict):
     #: Hours of a month for which the rented nodes are billed.
     rented_hours_per_month: float | None
     cost_per_month: float | None
-    #: What runs of a year do not change, of the owned nodes.
+    #: Cost of the owned nodes that the runs of a year do not change.
     fixed_per_year: float
-    #: What each run adds on the owned nodes.
+    #: Cost that each run adds on the owned nodes.
     per_run_owned: float
     #: The rent of a run.
     per_run_rented: float

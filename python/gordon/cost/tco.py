@@ -87,7 +87,8 @@ class Tco(TypedDict):
     carbon_kg_per_year: float | None
     cost: Sensitivity | None
     carbon: Sensitivity | None
-    #: What is rented in place of nodes that are owned; None without `rent`, or if that is unknown.
+    #: The machine rented in place of nodes that are owned; None without `rent`, or if that is
+    #: unknown.
     rented: Rented | None
     #: Why a figure is unknown.
     unknown: list[str]

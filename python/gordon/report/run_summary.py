@@ -1,4 +1,4 @@
-"""What the first screen of a report of runs says: a sentence, and the latencies."""
+"""The first screen of a report of runs: a sentence, and the latencies."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypedDict
@@ -26,7 +26,7 @@ class Latencies(TypedDict):
 
 
 def sentence(runs: Sequence[Run[DeviceRun]]) -> str:
-    """What one run found, or how two or more differ."""
+    """The figures of one run, or the differences of several."""
     kind = runs[0].kind()
     return _alone(kind, runs[0]) if len(runs) == 1 else _compared(kind, runs)
 

@@ -35,7 +35,7 @@ Size = tuple[int, int]
 
 @dataclass(frozen=True)
 class Measured:
-    """What was replayed: two configurations with files by pages and as a whole, and flash of 2 GiB
+    """The replays: two configurations with files by pages and as a whole, and flash of 2 GiB
     in the worst case."""
 
     requests: int

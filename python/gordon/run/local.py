@@ -50,7 +50,7 @@ GRACE_S = 3.0
 
 
 def missing() -> list[str]:
-    """What this machine lacks for nodes with limits of their own."""
+    """The programs and rights that this machine lacks for nodes with limits of their own."""
     lacking = [f"there is no program {tool}" for tool in TOOLS if shutil.which(tool) is None]
     if os.geteuid() != 0:
         lacking.append("only root can create nodes with limits of their own")

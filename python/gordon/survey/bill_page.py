@@ -31,7 +31,7 @@ class Slider(NamedTuple):
     is_log: bool
     """Whether the slider moves over the logarithm of the value."""
     unset: str = ""
-    """What holds until it is moved, if the value is not given."""
+    """The value that holds until it is moved, if the value is not given."""
 
 
 class BillPage(NamedTuple):

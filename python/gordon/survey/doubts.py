@@ -258,8 +258,8 @@ def sensitivity(
 def drawn(
     inputs: BillInputs, operation: Operation, figure: Figure, listed: Sequence[Range]
 ) -> DoubtsReport:
-    """What moves a figure, by draws of the inputs in their ranges. Raises GordonError for an
-    invalid operation."""
+    """The inputs that move a figure, by draws of the inputs in their ranges. Raises GordonError
+    for an invalid operation."""
     case = {"inputs": inputs, "ranges": [one.config for one in listed]}
     found: DoubtsReport = json.loads(_core.bill_doubts(_draws([case], operation, figure, DRAWS)))
     return found

@@ -139,7 +139,7 @@ def _costs(model: str, currency: str) -> list[Entry[Any]]:
 
 
 def _standby() -> list[Entry[Any]]:
-    """What standby of the disks saves, of designs whose disks would sleep."""
+    """The saving of standby of the disks, of designs whose disks would sleep."""
     asleep = "time of each disk in standby in one run, with --spin-down"
     saved = "energy of one run on all nodes that standby saves, with --spin-down"
     return [
@@ -170,7 +170,7 @@ def _bill(currency: str) -> list[Entry[Any]]:
 
 
 def _bill_of_month(currency: str) -> list[Entry[Any]]:
-    """What a month of a service costs in all."""
+    """The total cost of a month of a service."""
     what = "purchase or rent, drives and electricity of all nodes, 730 hours"
     carbon = "CO2-equivalent of a month: its electricity, and its share of making the machines"
     million = "total of a million requests"

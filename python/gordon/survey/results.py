@@ -267,7 +267,7 @@ class TasksResult(Common):
 class ServiceDesign(ServiceReport, Place):
     """A number of machines."""
 
-    #: What a million requests cost in all; None if their number or the total is unknown.
+    #: Total cost of a million requests; None if their number or the total is unknown.
     total_per_million_requests: float | None
 
 

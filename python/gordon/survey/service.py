@@ -27,7 +27,7 @@ from gordon.survey.results import ServiceDesign, ServiceResult
 MODEL: Final = "service"
 #: Numbers of nodes that are compared, next to the recorded number, unless they are given.
 NODES = range(1, 9)
-#: What a verdict goes by, in words.
+#: The criteria of a verdict, in words.
 _TITLES: Final[dict[ServiceVerdictBy, str]] = {
     "price": "Cheapest",
     "power": "Least power",
@@ -36,7 +36,7 @@ _TITLES: Final[dict[ServiceVerdictBy, str]] = {
     "carbon": "Least carbon",
     "life": "Longest life of flash",
 }
-#: What a verdict goes by, by the objective.
+#: The criterion of a verdict, by the objective.
 _BY: Final[dict[Objective, ServiceVerdictBy]] = {
     "price": "price",
     "energy": "power",
@@ -133,14 +133,14 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
 
 
 def per_million(bill: BillReport | None, requests_per_s: float | None) -> float | None:
-    """What a million requests cost in all; None if their number or the total is unknown."""
+    """The total cost of a million requests; None if their number or the total is unknown."""
     if bill is None or bill["total"] is None or requests_per_s is None:
         return None
     return 1e6 * bill["total"] / (requests_per_s * bill["inputs"]["time_s"])
 
 
 def requests_note(result: ServiceResult) -> str | None:
-    """What is lacking for the cost of a million requests, if it is."""
+    """The inputs that are lacking for the cost of a million requests, if it is."""
     if result["requests_per_s"] is not None:
         return None
     return (
