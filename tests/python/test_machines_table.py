@@ -41,6 +41,8 @@ RESULT: Any = {
         row("m5.2xlarge", [], is_reference=True, memory_fits=False),
     ],
     "designs_total": 99,
+    "front": ["c8g.24xlarge", "c8g.2xlarge"],
+    "ranking": None,
     "model": "job",
     "objectives": ["time", "price", "energy"],
     "nodes": 4,

@@ -306,7 +306,6 @@ name = "own"
 summary = "machines that are bought"
 currency = "USD"
 ownership = { years = 5, hours_per_year = 4383 }
-reference = { machine = "small", speed = "as the test says" }
 
 [[machines]]
 id = "small"
@@ -410,6 +409,9 @@ def test_limits_of_a_service_leave_designs_out(run: Run) -> None:
     words = ("survey", trace, "--space", "owned.toml", "--service", "--reference", "small")
     ran = run(*words, "--nodes", "1", "--max-power", "50W", "--json", "r.json")
     assert json.loads(Path("r.json").read_text())["verdict"]["machine"] == "small"
+    Path("owned.toml").write_text(OWNED.replace("embodied_kg = 100\n", "", 1))
+    lacking = run(*words, "--nodes", "1", "--objective", "carbon")
+    assert "the carbon of 1 design is unknown" in " ".join(lacking.err.split())
     none = run(*words, "--nodes", "1", "--max-price", "0.001")
     assert "No design is known to keep up with 30% headroom within --max-price 0.001" in none.out
     assert "no design is on the front; --all prints" in none.out

@@ -178,16 +178,11 @@ class OfMachines(Model[Report, Answer]):
             + machine_parameters.of_measured(self.tables)
         )
 
-    def warnings(self, raw: Raw, rows: Sequence[MachineReport | TasksReport] = ()) -> list[str]:
-        """The warnings of the core, and those about the space and its designs."""
-        found = (
-            self.traced.warnings
-            + raw["warnings"]
-            + _not_compared(self.goals, rows, self.use.runs_per_day is not None)
-        )
+    def warnings(self, raw: Raw, not_compared: list[str]) -> list[str]:
+        """The warnings of the core, `not_compared` about designs, and those about the space."""
+        found = self.traced.warnings + raw["warnings"] + not_compared
         currency = self.chosen.get("currency", CURRENCY)
-        has_bills = bool(rows) and self.goals.given != []
-        if currency != CURRENCY and "price-kwh" not in self.use.given and has_bills:
+        if currency != CURRENCY and "price-kwh" not in self.use.given and self.goals.given:
             found.append(
                 f"{self.use.price_kwh:g} {currency} a kWh is the default in {CURRENCY}: give the "
                 "tariff with --price-kwh"
@@ -247,7 +242,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
         parameters = self.parameters({row["machine"] for row in designs})
         space = self.space()
         return {
-            **common(raw, parameters, self.warnings(raw, raw["designs"])),
+            **common(raw, parameters, self.warnings(raw, not_compared(self, raw["designs"]))),
             "space": space,
             "designs": designs,
             "model": MODEL,
@@ -309,12 +304,13 @@ def _time(row: Any) -> JobReport | TasksTime:
     return outcome
 
 
-def _not_compared(
-    goals: Goals, rows: Sequence[MachineReport | TasksReport], has_runs: bool
+def not_compared(
+    model: OfMachines[Any, Any], rows: Sequence[MachineReport | TasksReport]
 ) -> list[str]:
     """A warning for designs that may not keep up with the runs of a day, and for each objective
     that is unknown of others."""
     found = []
+    goals, has_runs = model.goals, model.use.runs_per_day is not None
     if has_runs and _OF_BILL & set(goals.objectives):
         late = [row["id"] for row in rows if not _keeps_up(row)]
         rows = [row for row in rows if _keeps_up(row)]
@@ -324,14 +320,21 @@ def _not_compared(
                 f"end of the time, and {'is' if len(late) == 1 else 'are'} not on the front: "
                 f"{_some(late)}"
             )
-    for objective in goals.objectives:
-        unknown = [row["id"] for row in rows if not _is_known(objective, row)]
-        if unknown:
-            found.append(
-                f"the {OBJECTIVES[objective]} of {counted(len(unknown), 'design')} is unknown, so "
-                f"that they are not on the front: {_some(unknown)}"
-            )
-    return found
+    unknown = {
+        objective: [row["id"] for row in rows if not _is_known(objective, row)]
+        for objective in goals.objectives
+    }
+    return found + unknown_of(unknown)
+
+
+def unknown_of(unknown: dict[Objective, list[str]]) -> list[str]:
+    """A warning for each objective that is unknown of these designs."""
+    return [
+        f"the {OBJECTIVES[objective]} of {counted(len(ids), 'design')} is unknown, so that they "
+        f"are not on the front: {_some(ids)}"
+        for objective, ids in unknown.items()
+        if ids
+    ]
 
 
 def _some(ids: list[str]) -> str:

@@ -20,7 +20,7 @@ from gordon.survey import doubts
 from gordon.survey import space as spaces
 from gordon.survey.bills import Goals
 from gordon.survey.doubts import Ranked, Ranking
-from gordon.survey.machines import OBJECTIVES, OfMachines, known, ranked_by
+from gordon.survey.machines import OBJECTIVES, OfMachines, known, ranked_by, unknown_of
 from gordon.survey.model import SHIFT, Request, common, no_work, places
 from gordon.survey.results import ServiceDesign, ServiceResult
 
@@ -99,7 +99,11 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
         by_id = {row["id"]: row for row in designs}
         space = self.space()
         return {
-            **common(raw, self.parameters({row["machine"] for row in designs}), self.warnings(raw)),
+            **common(
+                raw,
+                self.parameters({row["machine"] for row in designs}),
+                self.warnings(raw, unknown_of(self._unknown(designs))),
+            ),
             "space": space,
             "designs": designs,
             "model": MODEL,
@@ -117,6 +121,14 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
             "sentence": _sentence(raw, by_id, space["currency"], self.goals),
         }
 
+    def _unknown(self, designs: Sequence[ServiceDesign]) -> dict[Objective, list[str]]:
+        """By objective: designs that keep up, of which it is unknown."""
+        kept = [row for row in designs if row["keeps_up"]]
+        return {
+            objective: [row["id"] for row in kept if not _is_known(objective, row)]
+            for objective in self.goals.objectives
+        }
+
     def _ranking(self, raw: ServiceSurvey, designs: Sequence[ServiceDesign]) -> Ranking | None:
         """How sure the design of the least total cost or carbon is, of those that keep up."""
         figure, operation = ranked_by(self.goals), raw["operation"]
@@ -130,6 +142,19 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
             and (row["pareto"] or not self.goals.limits)
         ]
         return doubts.ranking(rows, operation, figure)
+
+
+def _is_known(objective: Objective, row: ServiceDesign) -> bool:
+    """Whether a figure of a design is known."""
+    bill = row["bill"]
+    figures: dict[Objective, float | None] = {
+        "price": row["price_per_month"],
+        "energy": row["power_w"],
+        "tco": bill and bill["total"],
+        "carbon": bill and bill["carbon_kg"],
+        "life": bill and bill["inputs"]["wear"],
+    }
+    return figures[objective] is not None
 
 
 def per_million(bill: BillReport | None, requests_per_s: float | None) -> float | None:

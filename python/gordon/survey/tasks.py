@@ -11,7 +11,14 @@ from gordon.reports.survey import ApplicationReport, TasksSurvey, TasksTime
 from gordon.settings import split
 from gordon.survey import space as spaces
 from gordon.survey.bills import Goals
-from gordon.survey.machines import SLACK, OfMachines, ranked, recommendation, substituted
+from gordon.survey.machines import (
+    SLACK,
+    OfMachines,
+    not_compared,
+    ranked,
+    recommendation,
+    substituted,
+)
 from gordon.survey.model import SHIFT, Config, Request, common, places
 from gordon.survey.results import TasksDesign, TasksResult
 
@@ -65,7 +72,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
         parameters = self.parameters({row["machine"] for row in designs})
         space = self.space()
         return {
-            **common(raw, parameters, self.warnings(raw, raw["designs"])),
+            **common(raw, parameters, self.warnings(raw, not_compared(self, raw["designs"]))),
             "nodes": raw["application"]["nodes"],
             "space": space,
             "designs": designs,

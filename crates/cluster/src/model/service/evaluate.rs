@@ -63,7 +63,7 @@ pub struct ServiceModel<'a> {
     written: Option<Written>,
 }
 
-/// Hours for which nodes run in a month.
+/// Seconds of a month.
 const MONTH: f64 = HOURS_OF_MONTH * 3600.0;
 
 /// What all nodes of a service write.
