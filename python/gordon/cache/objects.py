@@ -78,7 +78,13 @@ class ObjectCache:
             "seed": seed,
             "trace": None if trace is None else os.fspath(trace),
         }
-        self._cache = _core.ObjectCache(json.dumps(options))
+        self._opened: _core.ObjectCache | None = _core.ObjectCache(json.dumps(options))
+
+    @property
+    def _cache(self) -> _core.ObjectCache:
+        if self._opened is None:
+            raise GordonError("the cache is closed", "open it again", kind="closed")
+        return self._opened
 
     def recovery(self) -> ObjectCacheRecovery:
         """The state that was found when the cache was opened."""
@@ -120,8 +126,11 @@ class ObjectCache:
         return found
 
     def close(self) -> None:
-        """Writes what DRAM holds to flash, so that a restart is warm. Then nothing is found."""
-        self._cache.close()
+        """Writes what DRAM holds to flash, so that a restart is warm, and releases the file. Any
+        later use raises GordonError."""
+        if self._opened is not None:
+            opened, self._opened = self._opened, None
+            opened.close()
 
     def __enter__(self) -> Self:
         return self
