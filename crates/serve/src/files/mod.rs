@@ -12,7 +12,7 @@ mod path;
 use crate::flight::{Flight, Outcome, Pilot};
 use crate::http::body::{BodyError, Content, FRAME, Pieces};
 use crate::http::freshness::Freshness;
-use crate::http::plan::{Part, part_of};
+use crate::http::plan::{Part, has_conditions, part_of};
 use crate::http::status_field::{CacheResult, CacheStatus};
 use crate::meta::{FileStamp, StoredMeta, StoredResponse};
 use crate::site::{Answer, Asked, Served, Site, found, hit, respond};
@@ -150,15 +150,19 @@ impl Local {
 }
 
 async fn serve_file(site: &Arc<Site>, asked: &Asked, file: Local) -> Served {
-    let response = file.response(asked.now);
     let size = file.stamp.size;
-    let (headers, is_get) = (&asked.head.headers, asked.head.method == Method::GET);
-    let part = part_of(headers, is_get, response.status, &response.headers, Some(size));
-    let is_empty = !is_get || !matches!(part, Part::Whole | Part::Some(_));
-    if is_empty || size == 0 {
-        let answer = Answer::Content(Some(size), Box::new(|_, _| Content::Empty));
-        let served = respond(site, asked, &response, answer, CacheStatus::bypass("bypass")).await;
-        return served.unwrap_or_else(gone);
+    let is_get = asked.head.method == Method::GET;
+    let mut part = Part::Whole;
+    if !is_get || size == 0 || has_conditions(&asked.head.headers) {
+        let response = file.response(asked.now);
+        let (headers, status) = (&asked.head.headers, response.status);
+        part = part_of(headers, is_get, status, &response.headers, Some(size));
+        let is_empty = !is_get || !matches!(part, Part::Whole | Part::Some(_));
+        if is_empty || size == 0 {
+            let answer = Answer::Content(Some(size), Box::new(|_, _| Content::Empty));
+            let status = CacheStatus::bypass("bypass");
+            return respond(site, asked, &response, answer, status).await.unwrap_or_else(gone);
+        }
     }
     let key = key(&file.relative);
     if let Some((object, StoredMeta::Response(stored))) = found(site, &key).await
@@ -166,14 +170,15 @@ async fn serve_file(site: &Arc<Site>, asked: &Asked, file: Local) -> Served {
         && object.len() == size
     {
         let status = CacheStatus::new(hit(&object));
-        let file = FilePieces { file: file.clone(), site: Arc::clone(site) };
-        let otherwise: Option<Arc<dyn Pieces>> =
-            if size > site.block { Some(Arc::new(file)) } else { None };
-        let answer = Answer::Object(object, otherwise);
+        let pieces = || -> Arc<dyn Pieces> {
+            Arc::new(FilePieces { file: file.clone(), site: Arc::clone(site) })
+        };
+        let answer = Answer::Object(object, (size > site.block).then(pieces));
         if let Some(served) = respond(site, asked, &stored, answer, status).await {
             return served;
         }
     }
+    let response = file.response(asked.now);
     let is_part_of_large = size > site.block && matches!(part, Part::Some(_));
     if is_part_of_large || !file.is_settled(asked.now) {
         // A part of a large file does not bring in the rest.

@@ -3,7 +3,9 @@
 
 use super::freshness::date;
 use headers::{ETag, HeaderMapExt, IfMatch, IfModifiedSince, IfNoneMatch, IfUnmodifiedSince};
-use http::header::{IF_RANGE, LAST_MODIFIED, RANGE};
+use http::header::{
+    IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE,
+};
 use http::{HeaderMap, StatusCode};
 use http_range_header::{RangeUnsatisfiableError, parse_range_header};
 use std::ops::Range;
@@ -23,6 +25,13 @@ pub(crate) enum Part {
     Unsatisfiable,
 }
 
+/// Whether a request has a precondition or a range. Most have none, and are not evaluated.
+pub(crate) fn has_conditions(request: &HeaderMap) -> bool {
+    [IF_MATCH, IF_UNMODIFIED_SINCE, IF_NONE_MATCH, IF_MODIFIED_SINCE, RANGE]
+        .iter()
+        .any(|name| request.contains_key(name))
+}
+
 /// Evaluates the preconditions and the range of a request for a stored or local representation.
 /// `length` is its length, if that is known. Several ranges are answered with all of it.
 pub(crate) fn part_of(
@@ -32,12 +41,12 @@ pub(crate) fn part_of(
     stored: &HeaderMap,
     length: Option<u64>,
 ) -> Part {
-    if status != StatusCode::OK {
+    if status != StatusCode::OK || !has_conditions(request) {
         return Part::Whole;
     }
     let etag = stored.typed_get::<ETag>();
     let modified = date(stored, &LAST_MODIFIED);
-    if request.contains_key(http::header::IF_MATCH) {
+    if request.contains_key(IF_MATCH) {
         let matches = request.typed_get::<IfMatch>().is_some_and(|all| {
             all == IfMatch::any() || etag.as_ref().is_some_and(|tag| all.precondition_passes(tag))
         });
@@ -50,7 +59,7 @@ pub(crate) fn part_of(
     {
         return Part::Failed;
     }
-    if request.contains_key(http::header::IF_NONE_MATCH) {
+    if request.contains_key(IF_NONE_MATCH) {
         let differs = request.typed_get::<IfNoneMatch>().is_none_or(|all| {
             all != IfNoneMatch::any()
                 && etag.as_ref().is_none_or(|tag| all.precondition_passes(tag))

@@ -28,7 +28,7 @@ const FIELDS: usize = 100;
 /// Maximum size of the header fields of an HTTP/2 request.
 const H2_HEAD: u32 = 16 << 10;
 /// Maximum number of requests at a time of an HTTP/2 connection.
-const H2_STREAMS: u32 = 64;
+const H2_STREAMS: u32 = 32;
 /// Connections that the kernel may hold until they are accepted.
 const BACKLOG: u32 = 4096;
 /// Pause after an accept that failed: descriptors or memory may become available again.
@@ -170,7 +170,8 @@ pub(super) fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
         .half_close(true)
         .max_buf_size(BUFFER)
         .max_headers(FIELDS)
-        .pipeline_flush(true);
+        // Frames are not copied into a buffer, where they would not count as memory for clients.
+        .writev(true);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -62,8 +62,8 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Limits of clients. All clients together use at most `memory` for bodies, and each connection
-/// some 128 KiB for heads and buffers.
+/// Limits of clients. All clients together use at most `memory` for bodies. Beyond that a connection
+/// of HTTP/1.1 has at most 64 KiB of buffers, and one of HTTP/2 512 KiB of heads.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum number of connections; further clients are disconnected.
