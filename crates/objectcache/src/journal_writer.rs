@@ -118,7 +118,9 @@ fn compact(state: &mut State, most: usize) {
         let mut others = Vec::new();
         for record in state.journal.records.drain(..) {
             match record {
-                Record::Closed { .. } => {}
+                // Something happened after it.
+                Record::Closed { sequence } if sequence != state.sequence => {}
+                closed @ Record::Closed { .. } => others.push(closed),
                 record if record.sequence() < oldest => {}
                 Record::Removed { hash, sequence } => {
                     let newest = removed.entry(hash).or_default();

@@ -205,8 +205,10 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
         }
     }
     let mut state = shared.state();
-    let last = state.journal.records.last();
-    let closed = matches!(last, Some(Record::Closed { sequence }) if *sequence == state.sequence);
+    let newest = state.sequence;
+    let is_last =
+        |record: &Record| matches!(record, Record::Closed { sequence } if *sequence == newest);
+    let closed = state.journal.records.iter().any(is_last);
     recovery.clean = closed;
     state.counters.written_before = written;
     state.machine.resume(written);

@@ -248,6 +248,24 @@ fn many_deletions_do_not_fill_the_journal() {
 }
 
 #[test]
+fn a_cache_that_was_closed_is_clean_however_full_its_journal_is() {
+    let media = Arc::new(MemoryMedia::new(SIZE));
+    let config = config(false);
+    let mut model = Model::default();
+    for round in 0..20 {
+        let (cache, recovery) = open(&config, &media);
+        assert_eq!(recovery.clean, round > 0);
+        for number in 0..OBJECTS {
+            assert!(apply(&cache, &mut model, common::Step::Put(number)));
+        }
+        for number in 0..round {
+            assert!(apply(&cache, &mut model, common::Step::Delete(number)));
+        }
+        block_on(cache.close()).expect("it closes");
+    }
+}
+
+#[test]
 fn records_that_do_not_fit_the_journal_evict_the_oldest_objects() {
     let media = Arc::new(MemoryMedia::new(SIZE));
     let config = config(false);
