@@ -6,7 +6,7 @@
 //! later ones fetch on their own. When the window is full the fetch waits for the slowest client,
 //! unless others wait for that client for longer than [`PATIENCE`]: then it is disconnected.
 
-use crate::http::body::{BodyError, FRAME};
+use crate::frames::{BodyError, FRAME};
 use crate::meta::StoredResponse;
 use bytes::Bytes;
 use http::Response;

@@ -9,19 +9,27 @@
 //! docs/design/serving.md describes the model, the limits, and measurements.
 #![forbid(unsafe_code)]
 
+mod body;
 mod budget;
 mod counters;
 mod error;
 mod files;
 mod flight;
+mod frames;
 mod http;
+mod limits;
 mod meta;
 mod origin;
+mod pages;
+mod power;
+mod routing;
 mod server;
 mod site;
 mod stats;
 
 pub use counters::{Counts, Results};
 pub use error::ServeError;
-pub use server::{Limits, ServeConfig, Server, Source, TlsFiles};
-pub use stats::{Energy, PowerModel, ServeStats, Warmed};
+pub use limits::Limits;
+pub use power::{Energy, PowerModel};
+pub use server::{ServeConfig, Server, Source, TlsFiles};
+pub use stats::{ServeStats, Warmed};

@@ -71,7 +71,7 @@ class Service:
     tls_certificate: Annotated[str | None, FILE] = None
     """Serve TLS with this certificate (PEM)."""
     tls_key: Annotated[str | None, FILE] = None
-    """Private key of the certificate (PEM)."""
+    """Private key of --tls-certificate (PEM)."""
     access_log: Annotated[str | None, FILE] = None
     """Append a line for each request in the combined log format."""
     trace: Annotated[str | None, FILE] = None

@@ -9,8 +9,9 @@
 mod open;
 mod path;
 
+use crate::body::{Content, Pieces};
 use crate::flight::{Flight, Outcome, Pilot};
-use crate::http::body::{BodyError, Content, FRAME, Pieces};
+use crate::frames::{BodyError, FRAME};
 use crate::http::freshness::Freshness;
 use crate::http::plan::{Part, has_conditions, part_of};
 use crate::http::status_field::{CacheResult, CacheStatus};

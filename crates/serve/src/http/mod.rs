@@ -1,7 +1,6 @@
 //! What both front ends need of HTTP.
 
 pub(crate) mod access_log;
-pub(crate) mod body;
 pub(crate) mod directives;
 pub(crate) mod freshness;
 pub(crate) mod hop;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The body of a request to the origin.
-pub(super) type Sent = Either<Empty<Bytes>, super::forward::Upload>;
+pub(super) type Sent = Either<Empty<Bytes>, super::upload::Upload>;
 pub(super) type Client = hyper_util::client::legacy::Client<HttpsConnector<HttpConnector>, Sent>;
 
 /// Time to connect.

@@ -6,12 +6,13 @@
 use super::forward::InChunks;
 use super::variants::{SEPARATOR, names, selecting, variant_key};
 use super::{Origin, is_authorized};
+use crate::body::Idle;
 use crate::flight::{Outcome, Pilot};
-use crate::http::body::{BodyError, FRAME, Idle};
+use crate::frames::{BodyError, FRAME};
 use crate::http::freshness::judge;
 use crate::http::hop;
 use crate::meta::{StoredMeta, StoredResponse};
-use crate::site::{Asked, Site, Upstream};
+use crate::site::{Asked, Site};
 use bytes::Bytes;
 use http::header::{
     AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderName, IF_MODIFIED_SINCE,
@@ -31,6 +32,7 @@ const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 /// A fetch to be done.
 pub(super) struct Job {
     site: Arc<Site>,
+    origin: Arc<Origin>,
     pilot: Pilot,
     request: Request<()>,
     /// The request fields by which the response is chosen and judged.
@@ -44,7 +46,7 @@ pub(super) struct Job {
 impl Job {
     pub fn new(
         site: &Arc<Site>,
-        origin: &Origin,
+        origin: &Arc<Origin>,
         pilot: Pilot,
         asked: &Asked,
         stored: Option<StoredResponse>,
@@ -56,10 +58,24 @@ impl Job {
             request.headers_mut().remove(name);
         }
         let asked = asked.head.headers.clone();
-        Self { site: Arc::clone(site), pilot, request, asked, stored, is_in_background: false }
+        let origin = Arc::clone(origin);
+        Self {
+            site: Arc::clone(site),
+            origin,
+            pilot,
+            request,
+            asked,
+            stored,
+            is_in_background: false,
+        }
     }
 
-    pub fn in_background(site: &Arc<Site>, origin: &Origin, pilot: Pilot, asked: &Asked) -> Self {
+    pub fn in_background(
+        site: &Arc<Site>,
+        origin: &Arc<Origin>,
+        pilot: Pilot,
+        asked: &Asked,
+    ) -> Self {
         Self { is_in_background: true, ..Self::new(site, origin, pilot, asked, None) }
     }
 }
@@ -67,7 +83,7 @@ impl Job {
 /// Does the job. The clients learn the result by the flight.
 pub(super) async fn run(mut job: Job) {
     let site = Arc::clone(&job.site);
-    let Upstream::Origin(origin) = &site.upstream else { return };
+    let origin = Arc::clone(&job.origin);
     if job.is_in_background {
         job.stored = match crate::site::found(&site, &job.pilot.flight.key).await {
             Some((_, StoredMeta::Response(response))) => Some(response),
@@ -221,7 +237,7 @@ async fn alone(job: &Job, response: Response<Incoming>) {
     let status = response.status();
     let is_newer = job.stored.is_some() && !super::is_failure(status);
     if is_newer {
-        // What is stored is no longer current.
+        // What is stored is outdated.
         let key = &job.pilot.flight.key;
         let _ = job.pilot.flight.store(job.site.cache.delete(key)).await;
     }

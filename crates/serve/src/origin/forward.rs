@@ -2,20 +2,17 @@
 
 use super::Origin;
 use super::client::Sent;
-use crate::http::body::{BodyError, Content, Idle};
+use super::upload::Upload;
+use crate::body::{Content, Idle};
 use crate::http::hop;
 use crate::http::status_field::CacheStatus;
 use crate::site::{Asked, Served, Site};
-use bytes::Bytes;
 use http::header::{EXPECT, HOST, HeaderName, TRANSFER_ENCODING};
 use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
-use http_body::{Body, Frame, SizeHint};
 use http_body_util::{Either, Empty};
 use hyper::body::Incoming;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
 
 const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 
@@ -29,37 +26,6 @@ pub(super) struct Failure {
 /// Marks a response whose body comes in chunks, so that its end is certain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InChunks;
-
-/// The body of a client's request on its way to the origin. Counts what has passed, so that a slow
-/// upload is not taken for an origin that hangs.
-pub(super) struct Upload {
-    body: Idle,
-    passed: Arc<AtomicU64>,
-}
-
-impl Body for Upload {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
-        if frame.is_ready() {
-            self.passed.fetch_add(1, Ordering::Relaxed);
-        }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
 
 impl Origin {
     /// The head of the request to the origin that belongs to a client's.

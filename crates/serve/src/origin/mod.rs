@@ -9,11 +9,12 @@ mod client;
 mod fetch;
 mod forward;
 mod ranges;
+mod upload;
 mod variants;
 
+use crate::body::{Content, Pieces};
 use crate::error::ServeError;
 use crate::flight::Outcome;
-use crate::http::body::{Content, Pieces};
 use crate::http::directives::Directives;
 use crate::http::freshness::Verdict;
 use crate::http::plan::is_whole_range;
@@ -80,7 +81,7 @@ impl Origin {
         Ok(Self { client, scheme, authority, base, patience })
     }
 
-    pub async fn serve(&self, site: &Arc<Site>, asked: Asked) -> Served {
+    pub async fn serve(self: &Arc<Self>, site: &Arc<Site>, asked: Asked) -> Served {
         match asked.head.method {
             Method::GET | Method::HEAD => self.get(site, asked).await,
             Method::CONNECT | Method::TRACE => {
@@ -90,7 +91,7 @@ impl Origin {
         }
     }
 
-    async fn get(&self, site: &Arc<Site>, mut asked: Asked) -> Served {
+    async fn get(self: &Arc<Self>, site: &Arc<Site>, mut asked: Asked) -> Served {
         let key = base_key(&asked.head.uri);
         let headers = &asked.head.headers;
         // Conditions on changes are for the origin, as are bodies, which have no meaning to a cache.
@@ -160,7 +161,7 @@ impl Origin {
 
     /// Joins the fetch of a key, or starts it.
     async fn fetched(
-        &self,
+        self: &Arc<Self>,
         site: &Arc<Site>,
         asked: &Asked,
         key: &[u8],
@@ -234,7 +235,7 @@ impl Origin {
 
     /// An object as an answer; lost blocks of a large one are fetched.
     fn object(
-        &self,
+        self: &Arc<Self>,
         site: &Arc<Site>,
         asked: &Asked,
         object: Object,
@@ -246,7 +247,7 @@ impl Origin {
     }
 
     /// Validates a stored response while it is served.
-    fn revalidate(&self, site: &Arc<Site>, asked: &Asked, key: &[u8]) {
+    fn revalidate(self: &Arc<Self>, site: &Arc<Site>, asked: &Asked, key: &[u8]) {
         let (_, pilot) = site.flights.join(key, site.window());
         if let Some(pilot) = pilot {
             tokio::spawn(run(Job::in_background(site, self, pilot, asked)));

@@ -1,9 +1,10 @@
 //! Parts of a response that the cache has lost, fetched as ranges of the same representation.
 
 use super::Origin;
-use crate::http::body::{BodyError, Idle, Pending, Pieces};
+use crate::body::{Idle, Pending, Pieces};
+use crate::frames::BodyError;
 use crate::meta::StoredResponse;
-use crate::site::{Asked, Site, Upstream};
+use crate::site::{Asked, Site};
 use bytes::BytesMut;
 use http::header::{
     CONTENT_RANGE, ETAG, HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE,
@@ -16,6 +17,7 @@ use std::sync::Arc;
 /// Ranges of a response with a strong entity tag.
 pub(super) struct OriginRanges {
     site: Arc<Site>,
+    origin: Arc<Origin>,
     request: Request<()>,
     tag: HeaderValue,
 }
@@ -23,7 +25,7 @@ pub(super) struct OriginRanges {
 impl Origin {
     /// `None` for a response without a strong entity tag: its parts could be of another version.
     pub(super) fn ranges(
-        &self,
+        self: &Arc<Self>,
         site: &Arc<Site>,
         asked: &Asked,
         response: &StoredResponse,
@@ -35,14 +37,15 @@ impl Origin {
             request.headers_mut().remove(name);
         }
         request.headers_mut().insert(IF_MATCH, tag.clone());
-        Some(OriginRanges { site: Arc::clone(site), request, tag: tag.clone() })
+        let origin = Arc::clone(self);
+        Some(OriginRanges { site: Arc::clone(site), origin, request, tag: tag.clone() })
     }
 }
 
 impl Pieces for OriginRanges {
     fn read(self: Arc<Self>, range: Range<u64>) -> Pending {
         Box::pin(async move {
-            let Upstream::Origin(origin) = &self.site.upstream else { return Err(BodyError::Lost) };
+            let origin = &self.origin;
             let reserved = self.site.budget.reserve_later(range.end - range.start).await;
             let mut request = self.request.clone();
             let last = range.end - 1;

@@ -1,11 +1,13 @@
 //! Accepts connections and serves them until the server stops.
 
+use super::FLUSH;
 use super::control::ControlSocket;
 use super::stall::Stalling;
 use super::tls::Tls;
-use super::{FLUSH, Limits};
 use crate::error::ServeError;
-use crate::site::{Site, serve};
+use crate::limits::Limits;
+use crate::routing::{App, serve};
+use crate::site::Site;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -48,7 +50,7 @@ pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
 
 /// Serves all listeners.
 pub(super) struct Acceptor {
-    pub site: Arc<Site>,
+    pub app: Arc<App>,
     pub tls: Option<Arc<Tls>>,
 }
 
@@ -59,14 +61,15 @@ impl Acceptor {
         control: Option<ControlSocket>,
         stopped: oneshot::Receiver<()>,
     ) -> Result<(), ServeError> {
-        let site = Arc::clone(&self.site);
+        let app = Arc::clone(&self.app);
+        let site = Arc::clone(&app.site);
         let shared = Arc::new(self);
         let graceful = Arc::new(GracefulShutdown::new());
         let mut loops = tokio::task::JoinSet::new();
         for listener in listeners {
             loops.spawn(Arc::clone(&shared).accept(listener, Arc::clone(&graceful)));
         }
-        let control = control.map(|control| control.start(Arc::clone(&site))).transpose()?;
+        let control = control.map(|control| control.start(Arc::clone(&app))).transpose()?;
         let logs = Arc::clone(&site);
         loops.spawn(async move {
             loop {
@@ -100,8 +103,8 @@ impl Acceptor {
                     continue;
                 }
             };
-            let counters = &self.site.counters;
-            let Some(place) = Place::take(&self.site) else {
+            let counters = &self.app.site.counters;
+            let Some(place) = Place::take(&self.app.site) else {
                 counters.refused_connections.add(1);
                 continue;
             };
@@ -120,7 +123,7 @@ impl Acceptor {
         place: Place,
         watcher: Watcher,
     ) {
-        let Limits { head, stall, .. } = self.site.limits;
+        let Limits { head, stall, .. } = self.app.site.limits;
         let requests = Arc::new(AtomicUsize::new(0));
         let socket = Stalling::new(socket, head, stall, Arc::clone(&requests));
         // What fails here concerns only this client, which has left, is too slow or sends nonsense.
@@ -144,16 +147,16 @@ impl Acceptor {
         requests: Arc<AtomicUsize>,
         watcher: Watcher,
     ) {
-        let site = Arc::clone(&self.site);
+        let app = Arc::clone(&self.app);
         let service = service_fn(move |request| {
-            let site = Arc::clone(&site);
+            let app = Arc::clone(&app);
             let running = Running::start(&requests);
             async move {
-                let response = serve(site, peer, is_tls, request).await;
+                let response = serve(app, peer, is_tls, request).await;
                 Ok::<_, Infallible>(response.map(|body| Whole { body, _running: running }))
             }
         });
-        let builder = builder(&self.site.limits);
+        let builder = builder(&self.app.site.limits);
         let connection = builder.serve_connection(TokioIo::new(socket), service);
         let _ = watcher.watch(connection).await;
     }

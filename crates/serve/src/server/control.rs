@@ -3,10 +3,11 @@
 //! `GET /stats`, `POST /purge`, `POST /check` and `POST /warm`; bodies and answers are JSON.
 
 use super::accept::builder;
-use super::pages::json;
+use crate::body::Content;
 use crate::error::ServeError;
-use crate::http::body::Content;
-use crate::site::{Asked, Site, Upstream, route};
+use crate::pages::json;
+use crate::routing::{App, Upstream, route};
+use crate::site::{Asked, Site};
 use crate::stats::Warmed;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -68,18 +69,18 @@ impl ControlSocket {
         Ok(Self { listener: Some(listener), path: path.into(), inode, serving: None })
     }
 
-    pub fn start(mut self, site: Arc<Site>) -> Result<Self, ServeError> {
+    pub fn start(mut self, app: Arc<App>) -> Result<Self, ServeError> {
         let Some(listener) = self.listener.take() else { return Ok(self) };
         let listener = tokio::net::UnixListener::from_std(listener)?;
         self.serving = Some(tokio::spawn(async move {
             loop {
                 let Ok((socket, _)) = listener.accept().await else { continue };
-                let site = Arc::clone(&site);
+                let app = Arc::clone(&app);
                 tokio::spawn(async move {
-                    let limits = site.limits;
+                    let limits = app.site.limits;
                     let service = service_fn(move |request| {
-                        let site = Arc::clone(&site);
-                        async move { Ok::<_, Infallible>(command(&site, request).await) }
+                        let app = Arc::clone(&app);
+                        async move { Ok::<_, Infallible>(command(&app, request).await) }
                     });
                     // A client that leaves has its answer, or does not want it.
                     let _ = builder(&limits).serve_connection(TokioIo::new(socket), service).await;
@@ -118,17 +119,17 @@ struct Warm {
     paths: Vec<String>,
 }
 
-async fn command(site: &Arc<Site>, request: Request<Incoming>) -> Response<Full<Bytes>> {
+async fn command(app: &App, request: Request<Incoming>) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     let body = match Limited::new(body, COMMAND).collect().await {
         Ok(body) => body.to_bytes(),
         Err(error) => return answer(StatusCode::BAD_REQUEST, &failure(&error.to_string())),
     };
     let done = match (&head.method, head.uri.path()) {
-        (&Method::GET, "/stats") => Ok(json(site)),
-        (&Method::POST, "/purge") => purge(site, &body).await,
-        (&Method::POST, "/check") => check(site).await,
-        (&Method::POST, "/warm") => warm(site, &body).await,
+        (&Method::GET, "/stats") => Ok(json(&app.site)),
+        (&Method::POST, "/purge") => purge(app, &body).await,
+        (&Method::POST, "/check") => check(&app.site).await,
+        (&Method::POST, "/warm") => warm(app, &body).await,
         _ => return answer(StatusCode::NOT_FOUND, &failure("not a command")),
     };
     match done {
@@ -148,9 +149,10 @@ fn answer(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
     response
 }
 
-async fn purge(site: &Arc<Site>, body: &[u8]) -> Result<String, String> {
+async fn purge(app: &App, body: &[u8]) -> Result<String, String> {
+    let site = &app.site;
     let asked: Purge = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-    let key = site.upstream.key(&asked.path, asked.prefix).ok_or("not a path, as /a/b.html")?;
+    let key = app.upstream.key(&asked.path, asked.prefix).ok_or("not a path, as /a/b.html")?;
     let removed = if asked.prefix {
         site.flights.revoke(|found| found.starts_with(&key)).await;
         site.cache.purge(&key).await.map_err(|error| error.to_string())?
@@ -166,7 +168,7 @@ async fn check(site: &Site) -> Result<String, String> {
     serde_json::to_string(&checked).map_err(|error| error.to_string())
 }
 
-async fn warm(site: &Arc<Site>, body: &[u8]) -> Result<String, String> {
+async fn warm(app: &App, body: &[u8]) -> Result<String, String> {
     let asked: Warm = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let mut warmed = Warmed::default();
     for path in asked.paths {
@@ -176,7 +178,7 @@ async fn warm(site: &Arc<Site>, body: &[u8]) -> Result<String, String> {
             warmed.failed += 1;
             continue;
         };
-        match bytes_of(site, uri).await {
+        match bytes_of(app, uri).await {
             Some(bytes) => {
                 warmed.stored += 1;
                 warmed.bytes += bytes;
@@ -188,12 +190,12 @@ async fn warm(site: &Arc<Site>, body: &[u8]) -> Result<String, String> {
 }
 
 /// Requests a path as a client would, and returns the length of its body.
-async fn bytes_of(site: &Arc<Site>, uri: Uri) -> Option<u64> {
+async fn bytes_of(app: &App, uri: Uri) -> Option<u64> {
     let (mut head, ()) = Request::new(()).into_parts();
     head.uri = uri;
     let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let asked = Asked { head, body: None, now: SystemTime::now(), peer, is_tls: false };
-    let served = route(site, asked).await;
+    let served = route(app, asked).await;
     let is_success = served.response.status().is_success();
     let mut content: Content = served.response.into_body();
     let mut bytes = 0;

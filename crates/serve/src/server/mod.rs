@@ -2,7 +2,6 @@
 
 mod accept;
 mod control;
-pub(crate) mod pages;
 mod stall;
 mod tls;
 
@@ -12,13 +11,15 @@ use crate::error::ServeError;
 use crate::files::Files;
 use crate::flight::Flights;
 use crate::http::access_log::AccessLog;
+use crate::limits::Limits;
 use crate::origin::Origin;
-use crate::site::{Site, Upstream};
-use crate::stats::{PowerModel, ServeStats};
+use crate::power::PowerModel;
+use crate::routing::{App, Upstream};
+use crate::site::Site;
+use crate::stats::ServeStats;
 use accept::{Acceptor, listen};
 use control::ControlSocket;
 use gordon_objectcache::{Cache, Config};
-use gordon_units::Bytes;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,38 +63,6 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Limits of clients. All clients together use at most `memory` for bodies. Beyond that a connection
-/// of HTTP/1.1 has at most 64 KiB of buffers, and one of HTTP/2 512 KiB of heads.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Maximum number of connections; further clients are disconnected.
-    pub connections: usize,
-    /// Memory for all bodies on their way to clients. While it is exhausted requests are refused
-    /// with 503.
-    pub memory: Bytes,
-    /// Maximum time to send the head of a request, also of the first and of the next one.
-    pub head: Duration,
-    /// Maximum time in which a client that sends or receives a body makes no progress.
-    pub stall: Duration,
-    /// Maximum time in which the origin connects, answers, or continues a body.
-    pub origin: Duration,
-    /// How long a stop waits for requests in flight.
-    pub grace: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 4096,
-            memory: Bytes(64 << 20),
-            head: Duration::from_secs(30),
-            stall: Duration::from_secs(30),
-            origin: Duration::from_secs(30),
-            grace: Duration::from_secs(10),
-        }
-    }
-}
-
 /// The options of a server.
 #[derive(Debug)]
 pub struct ServeConfig {
@@ -119,7 +88,7 @@ pub struct ServeConfig {
 
 /// A running server. Dropping it stops it.
 pub struct Server {
-    site: Arc<Site>,
+    app: Arc<App>,
     listening: Vec<SocketAddr>,
     tls: Option<Arc<Tls>>,
     stop: Option<oneshot::Sender<()>>,
@@ -159,7 +128,7 @@ impl Server {
             }
             Source::Origin { url, authorities } => {
                 let origin = Origin::open(url, authorities.as_deref(), limits.origin)?;
-                (Upstream::Origin(Box::new(origin)), url.clone())
+                (Upstream::Origin(Arc::new(origin)), url.clone())
             }
         };
         let tls = tls.map(|files| Tls::open(files).map(Arc::new)).transpose()?;
@@ -178,7 +147,6 @@ impl Server {
             cache,
             recovery,
             block,
-            upstream,
             flights: Arc::new(Flights::default()),
             counters: Counters::default(),
             budget: Budget::new(limits.memory.0),
@@ -189,12 +157,13 @@ impl Server {
             source: name,
             power: config.power,
         });
+        let app = Arc::new(App { site, upstream });
         drop(inside);
         let (stop, stopped) = oneshot::channel();
-        let acceptor = Acceptor { site: Arc::clone(&site), tls: tls.clone() };
+        let acceptor = Acceptor { app: Arc::clone(&app), tls: tls.clone() };
         let run = move || runtime.block_on(acceptor.run(sockets, control, stopped));
         let thread = std::thread::Builder::new().name("cache-serve".to_owned()).spawn(run)?;
-        Ok(Self { site, listening, tls, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { app, listening, tls, stop: Some(stop), thread: Some(thread) })
     }
 
     /// The addresses at which it listens, with the ports that were chosen.
@@ -206,7 +175,7 @@ impl Server {
     /// Figures since the start.
     #[must_use]
     pub fn stats(&self) -> ServeStats {
-        ServeStats::of(&self.site)
+        ServeStats::of(&self.app.site)
     }
 
     /// Whether it still serves; a server that does not has failed.
@@ -222,7 +191,7 @@ impl Server {
     ///
     /// A file cannot be read.
     pub fn reload(&self) -> Result<(), ServeError> {
-        if let Some(log) = &self.site.log {
+        if let Some(log) = &self.app.site.log {
             log.reopen().map_err(|error| ServeError::Log { path: log.path().into(), error })?;
         }
         self.tls.as_ref().map_or(Ok(()), |tls| tls.reload())

@@ -1,7 +1,7 @@
 //! Responses from stored or local representations.
 
 use super::{Asked, Site};
-use crate::http::body::{Content, ObjectPieces, Pieces};
+use crate::body::{Content, ObjectPieces, Pieces};
 use crate::http::plan::{Part, part_of};
 use crate::http::status_field::{CacheResult, CacheStatus};
 use crate::meta::{StoredMeta, StoredResponse};
@@ -150,7 +150,7 @@ async fn read(
         let bytes = object.read(range).await.ok()??;
         return Some(Content::Bytes(reserved.hold(bytes)));
     }
-    let pieces = ObjectPieces { object, site: Arc::clone(site), otherwise };
+    let pieces = ObjectPieces { object, budget: Arc::clone(&site.budget), otherwise };
     Some(Content::pieces(Arc::new(pieces), range, step))
 }
 

@@ -1,8 +1,9 @@
 //! The body of a response, with what is counted and logged when it ends.
 
 use super::{Served, Site};
+use crate::body::Content;
+use crate::frames::BodyError;
 use crate::http::access_log::Logged;
-use crate::http::body::{BodyError, Content};
 use crate::http::status_field::CacheResult;
 use bytes::Bytes;
 use http::Response;

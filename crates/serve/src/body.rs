@@ -3,8 +3,9 @@
 //! A body is sent in frames of at most [`FRAME`] bytes. A frame is handed over when the connection
 //! takes it, so a client that receives slowly holds one or two frames, and what they are a part of.
 
+use crate::budget::Budget;
 use crate::flight::Reader;
-use crate::site::Site;
+use crate::frames::{BodyError, FRAME};
 use bytes::Bytes;
 use gordon_objectcache::Object;
 use http_body::{Body, Frame, SizeHint};
@@ -16,28 +17,9 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::Sleep;
 
-/// Maximum size of a frame.
-pub(crate) const FRAME: usize = 64 << 10;
-
-/// Why a body ends before its end. The connection, or the stream of HTTP/2, is aborted then: the
-/// client must not take it for complete.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BodyError {
-    #[error("a block of the object is not in the cache any more")]
-    Lost,
-    #[error("the origin ended the body early, or sent too much")]
-    Incomplete,
-    #[error("the origin sent nothing for too long")]
-    Slow,
-    #[error("the file changed or could not be read")]
-    File,
-    #[error(transparent)]
-    Http(#[from] hyper::Error),
-}
-
 pub(crate) type Pending = Pin<Box<dyn Future<Output = Result<Bytes, BodyError>> + Send>>;
 
-/// Reads a body piece by piece: returns the bytes from an offset on, at most so many.
+/// Reads a body piece by piece. Returns bytes from the start of a range, or all of it.
 pub(crate) trait Pieces: Send + Sync + 'static {
     fn read(self: Arc<Self>, range: Range<u64>) -> Pending;
 }
@@ -46,14 +28,14 @@ pub(crate) trait Pieces: Send + Sync + 'static {
 /// came from, if the representation there is the same.
 pub(crate) struct ObjectPieces {
     pub object: Object,
-    pub site: Arc<Site>,
+    pub budget: Arc<Budget>,
     pub otherwise: Option<Arc<dyn Pieces>>,
 }
 
 impl Pieces for ObjectPieces {
     fn read(self: Arc<Self>, range: Range<u64>) -> Pending {
         Box::pin(async move {
-            let reserved = self.site.budget.reserve_later(range.end - range.start).await;
+            let reserved = self.budget.reserve_later(range.end - range.start).await;
             match (self.object.read(range.clone()).await, &self.otherwise) {
                 (Ok(Some(bytes)), _) => Ok(reserved.hold(bytes)),
                 (_, Some(other)) => {

@@ -1,7 +1,7 @@
 //! The pages of the server itself: statistics, metrics and the dashboard. Only clients on this
 //! machine get them.
 
-use crate::http::body::Content;
+use crate::body::Content;
 use crate::site::{Served, Site};
 use crate::stats::ServeStats;
 use bytes::Bytes;
@@ -33,7 +33,7 @@ pub(crate) fn answer(site: &Arc<Site>, head: &http::request::Parts) -> Option<Se
     Some(Served { response, status: None })
 }
 
-pub(super) fn json(site: &Site) -> String {
+pub(crate) fn json(site: &Site) -> String {
     serde_json::to_string(&ServeStats::of(site)).expect("numbers and names")
 }
 
