@@ -2,6 +2,7 @@
 
 use super::FLUSH;
 use super::control::ControlSocket;
+use super::settings::builder;
 use super::stall::Stalling;
 use super::tls::Tls;
 use crate::error::ServeError;
@@ -9,8 +10,7 @@ use crate::limits::Limits;
 use crate::routing::{App, serve};
 use crate::site::Site;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::convert::Infallible;
 use std::io;
@@ -23,14 +23,6 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Buffer of an HTTP/1.1 connection in each direction, and maximum size of a request's head.
-const BUFFER: usize = 32 << 10;
-/// Maximum number of header fields of an HTTP/1.1 request.
-const FIELDS: usize = 100;
-/// Maximum size of the header fields of an HTTP/2 request.
-const H2_HEAD: u32 = 16 << 10;
-/// Maximum number of requests at a time of an HTTP/2 connection.
-const H2_STREAMS: u32 = 32;
 /// Connections that the kernel may hold until they are accepted.
 const BACKLOG: u32 = 4096;
 /// Pause after an accept that failed: descriptors or memory may become available again.
@@ -160,30 +152,6 @@ impl Acceptor {
         let connection = builder.serve_connection(TokioIo::new(socket), service);
         let _ = watcher.watch(connection).await;
     }
-}
-
-/// The settings of HTTP.
-pub(super) fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        // A client that only ends its own direction, as `nc -N` does, gets its answer.
-        .half_close(true)
-        .max_buf_size(BUFFER)
-        .max_headers(FIELDS)
-        // Frames are not copied into a buffer, where they would not count as memory for clients.
-        .writev(true);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_header_list_size(H2_HEAD)
-        .max_concurrent_streams(H2_STREAMS)
-        .max_send_buf_size(BUFFER)
-        .keep_alive_interval(limits.head)
-        .keep_alive_timeout(limits.stall);
-    builder
 }
 
 /// A place among the connections.

@@ -2,7 +2,7 @@
 //!
 //! `GET /stats`, `POST /purge`, `POST /check` and `POST /warm`; bodies and answers are JSON.
 
-use super::accept::builder;
+use super::settings::builder;
 use crate::body::Content;
 use crate::error::ServeError;
 use crate::pages::json;

@@ -2,6 +2,7 @@
 
 mod accept;
 mod control;
+mod settings;
 mod stall;
 mod tls;
 
