@@ -21,7 +21,7 @@ from gordon.options.kinds import (
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What is served: exactly one of a folder and an origin."""
+    """The source of a site: exactly one of a folder and an origin."""
 
     root: Annotated[str | None, DIR] = None
     """Serve the files of this folder."""
@@ -96,7 +96,7 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class Purge:
-    """What is purged."""
+    """The objects to be purged."""
 
     prefix: bool = False
     """Purge every path that begins with PATH."""
