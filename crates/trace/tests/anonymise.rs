@@ -11,7 +11,7 @@ use gordon_trace::{
     BlockIo, ColumnKind, Columns, DiskInfo, InterfaceInfo, MachineInfo, Manifest, NodeScope, Scope,
     ScopePart, Shared, Trace, TraceError, TraceWriter, Unavailable, anonymise,
 };
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Progress};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -291,7 +291,7 @@ fn a_conversion_of_several_hosts_is_copied_like_a_run() {
     let (_log, path) = spark_logs::written(&log);
     let options = ActivityOptions::default();
     let format = ActivityFormat::SparkEventlog;
-    convert(&[path], &from, format, &options, &false.into()).unwrap().publish().unwrap();
+    convert(&[path], &from, format, &options, &Progress::default()).unwrap().publish().unwrap();
     let report = anonymise(&from, &to).unwrap();
     assert_eq!(report.traces, 2);
     assert_is_clean(&to);

@@ -11,6 +11,7 @@ use gordon_trace::activity::{
 use gordon_trace::spark::{EventLog, EventLogError, STAGES_FILE, TASKS_FILE, TaskFigures};
 use gordon_trace::{ColumnKind, Sample, Trace};
 use gordon_units::Ns;
+use gordon_units::Progress;
 use spark_logs::{events, log_of_3_5, log_of_4_0, named, read, text_of, written};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ impl Conversion {
         let options = ActivityOptions { cores, ..ActivityOptions::default() };
         let output = folder.path().join("out");
         let format = ActivityFormat::SparkEventlog;
-        let pending = convert(inputs, &output, format, &options, &false.into());
+        let pending = convert(inputs, &output, format, &options, &Progress::default());
         let result = pending.and_then(PendingActivity::publish);
         Self { folder, result }
     }
