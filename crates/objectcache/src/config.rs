@@ -22,7 +22,8 @@ const LARGEST_SEGMENT: u32 = 1 << 30;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// DRAM in bytes for objects and for the index of those in flash. Segments that are being
-    /// filled, written or read come on top: at most five.
+    /// filled, written or read come on top, and one segment of objects that wait for the flash: at
+    /// most six.
     pub dram: u64,
     /// The flash; `None` for a cache in DRAM only.
     pub flash: Option<Flash>,

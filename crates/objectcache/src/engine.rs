@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::format::LONGEST_KEY;
 use crate::format::object::{Kind, Stored, block_key};
 use crate::journal::{Durable, durable};
+use crate::oneshot;
 use crate::reads::is_closed;
 use crate::state::{Found, Pin, Shared, State, Status, total};
 use crate::stats::{Put, Tier};
@@ -217,7 +218,26 @@ impl Engine {
             trace.record(now, hash, bytes);
         }
         durable(replaced.durable).await?;
+        self.wait_for_flash().await;
         Ok(replaced.put)
+    }
+
+    /// Waits until DRAM is within its size, so that a caller that stores faster than the flash writes
+    /// is slowed down. Reads do not wait.
+    async fn wait_for_flash(&self) {
+        loop {
+            let waiting = {
+                let mut state = self.state();
+                if state.status != Status::Open || !state.machine.is_behind() {
+                    return;
+                }
+                let (sender, receiver) = oneshot::channel();
+                state.progress.push(sender);
+                receiver
+            };
+            self.finish();
+            waiting.await;
+        }
     }
 
     /// Removes or replaces the object of a key.

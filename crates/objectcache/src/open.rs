@@ -174,7 +174,8 @@ fn shared(config: &Config, plan: &Plan, parts: Parts) -> Result<Shared, Error> {
         unit: crate::format::object::UNIT as u32,
         reinsert: plan.reinsert,
     };
-    let machine = TieredMachine::new(config.dram, shape, plan.admission, config.seed);
+    let mut machine = TieredMachine::new(config.dram, shape, plan.admission, config.seed);
+    machine.set_slack(u64::from(superblock.segment));
     let trace = match &config.trace {
         Some(path) => Some(TraceWriter::open(path).map_err(at_path(path))?),
         None => None,

@@ -275,6 +275,8 @@ pub struct TieredMachine {
     counts: TieredCounts,
     /// Whether eviction from DRAM waits for the flash instead of dropping objects.
     patient: bool,
+    /// Bytes by which DRAM may exceed its size while eviction waits for the flash.
+    slack: u64,
     live_bytes: u64,
 }
 
@@ -301,6 +303,7 @@ impl TieredMachine {
             actions: VecDeque::new(),
             counts: TieredCounts::default(),
             patient: false,
+            slack: 0,
             live_bytes: 0,
             shape,
         }
@@ -459,7 +462,8 @@ impl TieredMachine {
             if self.tier.list.bytes <= self.room() {
                 return None;
             }
-            if self.patient && !self.can_admit() {
+            let waits = self.patient || self.tier.list.bytes <= self.room() + self.slack;
+            if waits && !self.can_admit() {
                 return None;
             }
             self.evict();
@@ -686,6 +690,17 @@ impl TieredMachine {
     pub fn drain(&mut self) {
         self.tier.dram = 0;
         self.patient = true;
+    }
+
+    /// Lets DRAM exceed its size by `slack` bytes while the flash cannot take an object. Objects are
+    /// dropped only beyond that.
+    pub fn set_slack(&mut self, slack: u64) {
+        self.slack = slack;
+    }
+
+    /// Whether DRAM exceeds its size, because eviction waits for the flash.
+    pub fn is_behind(&self) -> bool {
+        self.tier.list.bytes > self.room()
     }
 
     /// Whether objects are left in DRAM.
