@@ -7,7 +7,7 @@
 thread of wrk, with 1 and 16 connections. Servers: nginx with the files, nginx as a caching proxy,
 varnish, and gordon with the files and as a caching proxy; the origin of the proxies is one nginx.
 In `misses` rows that share of the requests is for a URL that was never requested before, which each
-proxy fetches and stores. In `flash` rows the DRAM holds a tenth of the files, so that most hits are
+proxy fetches and stores in place of another. In `flash` rows the DRAM holds a tenth of the files, so that most hits are
 read from flash.
 
 Rounds of the servers alternate, and the median is printed: requests a second, processor time of the
@@ -284,9 +284,9 @@ def main() -> None:
     if not has_varnish:
         print("not installed, left out: varnish")
     size = given.files * SIZE
-    # All files, the URLs of the misses, and what each object costs.
-    room = f"{4 * size >> 20}M"
-    ours = f"{4 * size >> 20}MiB"
+    # All files, with what each object costs; the URLs of the misses are evicted again.
+    room = f"{5 * size // 4 >> 20}M"
+    ours = f"{5 * size // 4 >> 20}MiB"
     found: dict[tuple[str, str], list[Window]] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=given.folder)))
