@@ -7,8 +7,8 @@
 thread of wrk, with 1 and 16 connections. Servers: nginx with the files, nginx as a caching proxy,
 varnish, and gordon with the files and as a caching proxy; the origin of the proxies is one nginx.
 In `misses` rows that share of the requests is for a URL that was never requested before, which each
-proxy fetches and stores in place of another. In `flash` rows the DRAM holds a tenth of the files, so that most hits are
-read from flash.
+proxy fetches and stores in place of another. In `flash` rows the DRAM holds a tenth of the files,
+so that most hits are read from flash.
 
 Rounds of the servers alternate, and the median is printed: requests a second, processor time of the
 server (not of the client and not of the origin) for a request, and resident memory. A server that
