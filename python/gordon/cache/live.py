@@ -88,6 +88,11 @@ def serve(
             "--lifetime 5y",
             kind="bad-admission",
         )
+    memory = _core.parse_bytes(dram)
+    if memory == 0:
+        raise GordonError(
+            f"--dram {dram}: a cache needs memory", "a size, such as 128MiB", kind="bad-size"
+        )
     config = {
         "root": root,
         "follow_links": follow_symlinks,
@@ -116,7 +121,7 @@ def serve(
         "client_memory": client_memory,
         "power": _power(
             flashcache.load(preset),
-            _core.parse_bytes(dram),
+            memory,
             0 if flash_size is None else _core.parse_bytes(flash_size),
         ),
     }
