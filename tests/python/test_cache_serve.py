@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -300,7 +301,10 @@ def test_the_access_log_has_the_combined_format_and_is_opened_again(
     server.stop()
     assert '"GET /nothing HTTP/1.1" 404' in log.read_text()
     shown = subprocess.run(
-        ["python", "-m", "gordon", "trace", "convert", "access.log.1", "t.parquet", "--json", "-"],
+        [
+            *(sys.executable, "-m", "gordon", "trace", "convert"),
+            *("access.log.1", "t.parquet", "--json", "-"),
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,

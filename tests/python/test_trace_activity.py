@@ -102,7 +102,7 @@ def test_a_converted_trace_is_surveyed_and_the_report_says_what_is_estimated(
     warnings = "\n".join(result["warnings"])
     for word in ("no block log", "instructions are not counted but estimated", "2400 MHz"):
         assert word in warnings, word
-    assert "<h1>db1.trace</h1>" in (tmp_path / "s.html").read_text()
+    assert "<code>db1.trace</code>" in (tmp_path / "s.html").read_text()
 
     replayed = run("flash", "replay", "db1.trace")
     assert replayed.status == 1

@@ -316,6 +316,8 @@ impl Job {
             end += rest.len;
         }
         target.file().set_len(end)?;
+        // An interrupt after the last write leaves the old output, too.
+        progress.check()?;
         target.keep()?;
         clock.end("make durable");
         Ok(SortReport {
