@@ -285,7 +285,7 @@ def main() -> None:
         print("not installed, left out: varnish")
     size = given.files * SIZE
     # All files, with what each object costs; the URLs of the misses are evicted again.
-    room = f"{5 * size // 4 >> 20}M"
+    cache_size = f"{5 * size // 4 >> 20}M"
     ours = f"{5 * size // 4 >> 20}MiB"
     found: dict[tuple[str, str], list[Window]] = {}
     with ExitStack() as stack:
@@ -296,11 +296,11 @@ def main() -> None:
         servers = [static]
         origin = stack.enter_context(nginx("origin", folder, f"root {root}; expires 1h;"))
         proxies = [
-            stack.enter_context(proxy_cache(folder, origin.url, room)),
+            stack.enter_context(proxy_cache(folder, origin.url, cache_size)),
             stack.enter_context(gordon("gordon proxy", "--origin", origin.url, "--dram", ours)),
         ]
         if has_varnish:
-            proxies.append(stack.enter_context(varnish(folder, origin.url, room)))
+            proxies.append(stack.enter_context(varnish(folder, origin.url, cache_size)))
         servers.append(stack.enter_context(gordon("gordon files", "--root", root, "--dram", ours)))
         flash = ["--dram", f"{size // 10 >> 20}MiB", "--flash", str(folder / "flash")]
         flash += ["--flash-size", f"{2 * size >> 20}MiB"]

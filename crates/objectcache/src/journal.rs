@@ -7,7 +7,7 @@
 //! the medium. If they do not fit, the segments with the oldest objects are evicted.
 
 use crate::error::Error;
-use crate::format::journal::{Page, ROOM, Record};
+use crate::format::journal::{Page, RECORD_BYTES, Record};
 use crate::format::superblock::Superblock;
 use crate::oneshot::{self, Receiver, Sender};
 
@@ -89,7 +89,7 @@ impl Journal {
         let mut pages = vec![page(first)];
         let mut used = 0;
         for record in records {
-            if used + record.len() > ROOM {
+            if used + record.len() > RECORD_BYTES {
                 let number = first + u32::try_from(pages.len()).unwrap_or(u32::MAX);
                 pages.push(page(number));
                 used = 0;

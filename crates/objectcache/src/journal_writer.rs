@@ -1,7 +1,7 @@
 //! Writes the records of the journal that are queued, and compacts the journal.
 
 use crate::format::PAGE;
-use crate::format::journal::{Page, ROOM, Record};
+use crate::format::journal::{Page, RECORD_BYTES, Record};
 use crate::medium;
 use crate::oneshot::Sender;
 use crate::state::{Shared, State};
@@ -22,7 +22,7 @@ struct Write {
 fn page_count(records: &[Record]) -> usize {
     let (mut pages, mut used) = (1, 0);
     for record in records {
-        if used + record.len() > ROOM {
+        if used + record.len() > RECORD_BYTES {
             (pages, used) = (pages + 1, 0);
         }
         used += record.len();

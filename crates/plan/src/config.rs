@@ -27,7 +27,7 @@ pub struct PlannedJob {
     /// Size of the results that are transferred back. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Bytes>,
-    /// Number of nodes, of which whole slices are taken. Default: as many slices as the data need.
+    /// Number of nodes, rounded up to whole slices. Default: as many slices as the data need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
     /// Time at which the job arrives, after the start of the plan. Default: 0s.
@@ -122,7 +122,7 @@ impl Plan {
     }
 
     /// Size of the data that a job may have in a slice.
-    pub fn room(&self) -> Bytes {
+    pub fn slice_data(&self) -> Bytes {
         Bytes(self.slice_capacity().0 / if self.overlap { 2 } else { 1 })
     }
 
@@ -261,8 +261,8 @@ impl Plan {
 
     /// The number of slices that a job takes.
     fn slices_of(&self, job: &PlannedJob, data: Bytes) -> Result<u32, PlanError> {
-        let room = self.room().0;
-        let needed = data.0.div_ceil(room.max(1));
+        let held = self.slice_data().0;
+        let needed = data.0.div_ceil(held.max(1));
         let given = job.nodes.map(|nodes| nodes.div_ceil(self.slice_nodes()));
         if job.nodes == Some(0) || given.is_some_and(|given| given > self.slices) {
             return Err(PlanError::BadJob {
@@ -291,7 +291,7 @@ impl Plan {
                 data,
                 slices: most as u32,
                 of: self.slices,
-                room: Bytes(room * most),
+                capacity: Bytes(held * most),
                 hint: change,
             });
         }

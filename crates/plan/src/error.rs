@@ -45,9 +45,9 @@ pub enum PlanError {
     NoJobs,
     /// The data of a job do not fit into its slices.
     #[error(
-        "job `{job}`: its data, {}, do not fit into its {slices} of the {of} slices, which have \
-         room for {}\n  try: {hint}",
-        decimal(*data), decimal(*room)
+        "job `{job}`: its data, {}, do not fit into its {slices} of the {of} slices, which \
+         hold {}\n  try: {hint}",
+        decimal(*data), decimal(*capacity)
     )]
     JobTooLarge {
         /// Name of the job.
@@ -58,8 +58,8 @@ pub enum PlanError {
         slices: u32,
         /// Number of slices of the array.
         of: u32,
-        /// What these slices can hold.
-        room: Bytes,
+        /// Bytes that these slices hold.
+        capacity: Bytes,
         /// What to change.
         hint: String,
     },

@@ -16,7 +16,7 @@ pub struct SliceReport {
     /// Capacity.
     pub capacity_bytes: u64,
     /// Size of the data that a job may have in it.
-    pub room_bytes: u64,
+    pub slice_data_bytes: u64,
     /// Bandwidth of reads.
     pub read_bytes_per_s: f64,
     /// Bandwidth of writes.
@@ -143,7 +143,7 @@ fn slice(plan: &Plan) -> SliceReport {
     SliceReport {
         nodes: plan.slice_nodes(),
         capacity_bytes: plan.slice_capacity().0,
-        room_bytes: plan.room().0,
+        slice_data_bytes: plan.slice_data().0,
         read_bytes_per_s: plan.slice_read().0,
         write_bytes_per_s: plan.slice_write().0,
         link_bytes_per_s: plan.link.0,

@@ -199,7 +199,7 @@ fn a_random_queue_keeps_the_rules_of_slices() {
 fn most_at_once(spans: Vec<(f64, f64)>) -> i32 {
     let mut changes: Vec<(f64, i32)> =
         spans.iter().flat_map(|&(start, end)| [(start, 1), (end, -1)]).collect();
-    // What ends makes room for what starts at the same time.
+    // A job that ends frees its slices before another starts at the same time.
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut now = 0;
     changes

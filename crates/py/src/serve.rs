@@ -87,14 +87,14 @@ pub fn cache_serve(
     let config = config.config()?;
     let server = py.detach(|| Server::start(config)).map_err(raise)?;
     let urls = server.listening().iter().map(|at| format!("{scheme}://{at}")).collect();
-    let told = serde_json::to_string(&Ready { urls, socket }).map_err(raise)?;
+    let addresses = serde_json::to_string(&Ready { urls, socket }).map_err(raise)?;
     // A signal handler that raises stops the server; the signal may arrive while `ready` runs.
-    let mut heard = ready.call1((told,)).map(|_| ());
-    while heard.is_ok() && server.is_serving() {
-        heard = py.check_signals();
-        if heard.is_ok() {
-            heard = tick.call0().and_then(|asked| {
-                if asked.is_truthy()? {
+    let mut outcome = ready.call1((addresses,)).map(|_| ());
+    while outcome.is_ok() && server.is_serving() {
+        outcome = py.check_signals();
+        if outcome.is_ok() {
+            outcome = tick.call0().and_then(|reload| {
+                if reload.is_truthy()? {
                     let failed = py.detach(|| server.reload()).err().map(|error| error.to_string());
                     reloaded.call1((failed,))?;
                 }
@@ -108,7 +108,7 @@ pub fn cache_serve(
         server.stop().map_err(raise)?;
         stats
     })?;
-    match heard {
+    match outcome {
         Err(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         _ => Ok(stats),
     }

@@ -44,7 +44,7 @@ pub fn survey(
     }
 }
 
-/// Indices of the points that no other beats, of which each has as many numbers as the first one;
+/// Indices of the points that no other beats. All points have as many numbers as the first one;
 /// the least of each is best. They are in the order of the first number, then of the next ones.
 #[pyfunction]
 pub fn pareto_front(points: Vec<Vec<f64>>) -> PyResult<Vec<u64>> {

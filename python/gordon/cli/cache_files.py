@@ -21,7 +21,7 @@ def finish(
     parquet: str | None,
     pages: Sequence[tuple[str | None, Callable[[], str]]] = (),
 ) -> None:
-    """Writes what is wanted, of which `pages` are reports; shows the rest where stdout is not
+    """Writes the requested files (`pages` are reports); shows the rest where stdout is not
     taken."""
     from gordon import cache
     from gordon.cli import output

@@ -30,7 +30,7 @@ def table(
     enough: int | None = None,
 ) -> list[Column]:
     """The names of designs, those of the front with a mark; the entries that are keys of `spare`
-    and known, in its order; and the remarks, of which `enough` cells are kept on one line."""
+    and known, in its order; and the remarks, with at least `enough` cells on one line."""
     by_key = {entry.key: entry for entry in entries}
     return [
         Column(f"  {title}", [("* " if row["pareto"] else "  ") + row["id"] for row in rows]),

@@ -119,7 +119,7 @@ def tco(
 
     `traces` are those of `gordon.survey.run`, `node` is a machine of `space`, or with one of its
     storages, as `framework-desktop/nvme-qlc-2tb`; without a space, of the first shipped one that
-    has it. `rent` is a machine that is rented in its place, or a space, of which the cheapest
+    has it. `rent` is a machine that is rented in its place, or a space, whose cheapest
     machine is taken that is as fast. Raises GordonError.
     """
     of_job: dict[str, Any] = {

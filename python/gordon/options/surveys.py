@@ -73,7 +73,7 @@ class GoalOptions:
     max_price: Annotated[float | None, Number("PRICE")] = None
     """Leave out designs on which a run, or a month of a service, has a higher price."""
     min_life: Annotated[float | None, Number("YEARS")] = None
-    """Leave out designs whose flash is worn earlier, and those of which that is unknown."""
+    """Leave out designs whose flash is worn earlier, and those with an unknown life."""
 
 
 @dataclass(frozen=True, kw_only=True)

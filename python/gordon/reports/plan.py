@@ -98,7 +98,7 @@ class SliceReport(TypedDict):
     #: Bandwidth of reads.
     read_bytes_per_s: float
     #: Size of the data that a job may have in it.
-    room_bytes: int
+    slice_data_bytes: int
     #: Bandwidth of writes.
     write_bytes_per_s: float
 

@@ -114,7 +114,7 @@ class Sensitivity(TypedDict):
     bills: int
     #: Share of them in which the nodes keep up.
     kept_up: float
-    #: Inputs of which no range is known.
+    #: Inputs without a known range.
     without_range: list[str]
 
 

@@ -60,7 +60,7 @@ MODEL: Final = "job"
 CURRENCY: Final = "USD"
 #: Objectives that the bill has.
 _OF_BILL: Final[set[Objective]] = {"tco", "carbon", "life"}
-#: The objectives of which a ranking is made, with their figures.
+#: The objectives with a ranking, and their figures.
 _RANKED: Final[dict[Objective, Figure]] = {"tco": "total", "carbon": "carbon_kg"}
 #: How much longer than the fastest design the recommended one may take.
 SLACK: Final = 0.1
@@ -294,7 +294,7 @@ def ranked(
 
 
 def ranked_by(goals: Goals) -> Figure | None:
-    """The figure of the first objective of which a ranking is made."""
+    """The figure of the first objective with a ranking."""
     return next((_RANKED[one] for one in goals.objectives if one in _RANKED), None)
 
 

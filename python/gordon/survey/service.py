@@ -122,7 +122,7 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
         }
 
     def _unknown(self, designs: Sequence[ServiceDesign]) -> dict[Objective, list[str]]:
-        """By objective: designs that keep up, of which it is unknown."""
+        """By objective: designs that keep up and whose figure is unknown."""
         kept = [row for row in designs if row["keeps_up"]]
         return {
             objective: [row["id"] for row in kept if not _is_known(objective, row)]

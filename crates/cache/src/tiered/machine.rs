@@ -397,12 +397,12 @@ impl TieredMachine {
     /// it is too large. The actions that follow make space for it.
     pub fn insert(&mut self, at: Ns, key: u64, size: ObjectSize) -> Option<u32> {
         self.tier.admission.advance(at, &self.counts);
-        let fits = size.total() <= self.room();
+        let fits = size.total() <= self.object_capacity();
         fits.then(|| self.tier.insert(key, size.total(), size.directory))
     }
 
     /// DRAM for objects in bytes.
-    fn room(&self) -> u64 {
+    fn object_capacity(&self) -> u64 {
         self.tier.dram.saturating_sub(self.index_bytes())
     }
 
@@ -459,10 +459,10 @@ impl TieredMachine {
             if !self.actions.is_empty() {
                 continue;
             }
-            if self.tier.list.bytes <= self.room() {
+            if self.tier.list.bytes <= self.object_capacity() {
                 return None;
             }
-            let waits = self.patient || self.tier.list.bytes <= self.room() + self.slack;
+            let waits = self.patient || self.tier.list.bytes <= self.object_capacity() + self.slack;
             if waits && !self.can_admit() {
                 return None;
             }
@@ -700,7 +700,7 @@ impl TieredMachine {
 
     /// Whether DRAM exceeds its size, because eviction waits for the flash.
     pub fn is_behind(&self) -> bool {
-        self.tier.list.bytes > self.room()
+        self.tier.list.bytes > self.object_capacity()
     }
 
     /// Whether objects are left in DRAM.

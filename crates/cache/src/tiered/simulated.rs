@@ -108,10 +108,10 @@ impl SimulatedSets {
         if self.flash_store.find(key, io_queue) {
             return TierLookup::Flash;
         }
-        if size <= self.room() {
+        if size <= self.object_capacity() {
             self.tier.insert(key, size, 0);
         }
-        while self.tier.list.bytes > self.room() {
+        while self.tier.list.bytes > self.object_capacity() {
             let (_, admitted) = self.tier.evict(&mut io_queue.counts);
             if let Some(entry) = admitted {
                 self.flash_store.insert(entry.key, entry.bytes, io_queue);
@@ -121,7 +121,7 @@ impl SimulatedSets {
     }
 
     /// DRAM for objects. Objects that DRAM evicts to flash make the index grow.
-    fn room(&self) -> u64 {
+    fn object_capacity(&self) -> u64 {
         self.tier.dram.saturating_sub(self.flash_store.index_bytes())
     }
 }

@@ -160,7 +160,7 @@ impl Drives {
         })
     }
 
-    /// The wear of a run, of which `wear` was simulated on new drives.
+    /// The wear of a run whose wear on new drives was simulated as `wear`.
     pub fn simulated(&self, wear: f64) -> Wear {
         let high = match wear > 0.0 {
             true => self.full_amplification.map(|most| wear * most),

@@ -144,7 +144,7 @@ impl Figures {
         }
     }
 
-    /// The value of an objective, of which the least is best.
+    /// The value of an objective; the least is the best.
     pub fn of(&self, objective: Objective) -> Option<f64> {
         match objective {
             Objective::Time => Some(self.time),

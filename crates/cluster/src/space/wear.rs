@@ -113,7 +113,7 @@ mod tests {
         assert!((two.wear(all) * 2.0 / one.wear(all) - 1.0).abs() < 1e-9);
     }
 
-    /// 9.1 % of the array are spare: FIFO at rho 0.909, of which greedy is close with large blocks.
+    /// 9.1 % of the array are spare: FIFO at rho 0.909, to which greedy is close with large blocks.
     #[test]
     fn full_drives_copy_as_the_theory_says() {
         let most = full_amplification(&part("nvme-tlc-1tb")).unwrap();

@@ -9,7 +9,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"GObjJnl1");
 const HEADER: usize = 72;
 
 /// Bytes of a page for records.
-pub(crate) const ROOM: usize = PAGE - HEADER;
+pub(crate) const RECORD_BYTES: usize = PAGE - HEADER;
 
 /// A record of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

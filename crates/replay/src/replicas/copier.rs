@@ -216,7 +216,7 @@ impl Copier {
         self.submit();
     }
 
-    /// Submits writes of the batch while the queue has room, and a flush after the last one.
+    /// Submits writes of the batch while the queue takes them, and a flush after the last one.
     fn submit(&mut self) {
         let Some(batch) = &mut self.batch else { return };
         while batch.outstanding < DEPTH && !batch.is_flushed {

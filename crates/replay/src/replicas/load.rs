@@ -43,12 +43,12 @@ impl ReplicatedLoad {
     ) -> Result<Self, ReplayError> {
         let host = HostConfig { fit, ..HostConfig::default() };
         // The end of a trace is checked below, where the message can name the options of replicas.
-        let room = match load {
+        let allowed = match load {
             LoadConfig::Trace(_) if fit == Fit::Error => Bytes(u64::MAX),
             _ => capacity,
         };
         let ValidatedLoad { source, warnings, .. } =
-            validate_load(load, &host, (room, None), seed, progress)?;
+            validate_load(load, &host, (allowed, None), seed, progress)?;
         let mut found = Self {
             source,
             host,

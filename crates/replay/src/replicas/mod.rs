@@ -323,7 +323,7 @@ impl Replicas<'_> {
     }
 
     /// Compares a sleeping disk with one that is awake at all speeds, and finds the rate below
-    /// which sleeping pays: between two neighbours of which only the slower one does.
+    /// which sleeping pays: between two neighbours if only the slower one does.
     fn rates(&self) -> Result<(Vec<RateReport>, Option<f64>), ReplayError> {
         let mut speeds = self.config.rates.clone();
         speeds.sort_by(f64::total_cmp);
