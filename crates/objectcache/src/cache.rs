@@ -134,7 +134,7 @@ impl Cache {
         }
         let mut state = self.0.state();
         state.purges.retain(|(at, _)| *at != sequence);
-        state.counters.purged += count;
+        state.counters.events.purged += count;
         drop(state);
         recorded?;
         Ok(count)
@@ -189,12 +189,12 @@ impl Cache {
         }
         let erased = worker::erase(shared, number);
         let mut state = self.0.state();
-        state.counters.io_errors += u64::from(erased.is_err());
+        state.counters.events.io_errors += u64::from(erased.is_err());
         let is_same = state.segments[number as usize].sequence == expected;
         if is_same && !state.buffers.contains_key(&number) {
             let before = state.machine.in_flash().0;
             state.machine.evict_segment(number);
-            state.counters.damaged += before - state.machine.in_flash().0;
+            state.counters.events.damaged += before - state.machine.in_flash().0;
             state.segments[number as usize] = SegmentInfo { sequence: 0, first: u64::MAX };
         }
     }
@@ -224,15 +224,7 @@ impl Cache {
         #[allow(clippy::cast_precision_loss)] // far below 2^53
         let life_s = capacity * shared.endurance as f64 * age_s / written;
         Stats {
-            requests: counters.requests,
-            dram_hits: counters.dram_hits,
-            flash_hits: counters.flash_hits,
-            misses: counters.misses,
-            dram_hit_bytes: counters.dram_hit_bytes,
-            flash_hit_bytes: counters.flash_hit_bytes,
-            puts: counters.puts,
-            deletes: counters.deletes,
-            purged: counters.purged,
+            events: counters.events,
             dram_objects,
             dram_bytes,
             dram_capacity: shared.dram,
@@ -247,13 +239,9 @@ impl Cache {
             refused_bytes: counts.refused,
             total_written_bytes: counts.written,
             written_bytes: counts.written - counters.written_before,
-            read_bytes: counters.read_bytes,
-            dram_evictions: counters.dram_evictions,
             flash_evictions: counts.evicted,
             reinsertions: counts.reinserted,
             dropped: if shared.has_flash() { counts.dropped } else { 0 },
-            damaged: counters.damaged,
-            io_errors: counters.io_errors,
             erases: if capacity > 0.0 { written / capacity } else { 0.0 },
             admission_rate: state.machine.admission_rate(),
             age_s,
@@ -283,9 +271,9 @@ impl Cache {
 
     async fn check_segment(&self, number: u32, checked: &mut Checked) -> Result<(), Error> {
         let shared = self.0.shared();
-        let before = self.0.state().counters.damaged;
+        let before = self.0.state().counters.events.damaged;
         let Some(directory) = self.directory(number).await else {
-            checked.damaged += self.0.state().counters.damaged - before;
+            checked.damaged += self.0.state().counters.events.damaged - before;
             return Ok(());
         };
         let mut waiting = None;

@@ -85,21 +85,21 @@ impl Engine {
         let now = shared.now();
         let found = self.look_up(kind, key, hash).await;
         let mut state = self.state();
-        let counters = &mut state.counters;
-        counters.requests += 1;
+        let events = &mut state.counters.events;
+        events.requests += 1;
         let Some((stored, tier)) = found else {
-            counters.misses += 1;
+            events.misses += 1;
             return None;
         };
         let bytes = if stored.kind == Kind::Head { 0 } else { stored.body.len() as u64 };
         match tier {
             Tier::Dram => {
-                counters.dram_hits += 1;
-                counters.dram_hit_bytes += bytes;
+                events.dram_hits += 1;
+                events.dram_hit_bytes += bytes;
             }
             Tier::Flash => {
-                counters.flash_hits += 1;
-                counters.flash_hit_bytes += bytes;
+                events.flash_hits += 1;
+                events.flash_hit_bytes += bytes;
             }
         }
         drop(state);
@@ -173,7 +173,7 @@ impl Engine {
             }
             Err(error) if is_closed(&error) => None,
             Err(_) => {
-                self.state().counters.io_errors += 1;
+                self.state().counters.events.io_errors += 1;
                 Some(None)
             }
         }
@@ -351,11 +351,11 @@ impl Engine {
         };
         let put = match std::mem::replace(change, Change::Remove) {
             Change::Remove => {
-                state.counters.deletes += u64::from(found);
+                state.counters.events.deletes += u64::from(found);
                 Put::NotAdmitted
             }
             Change::Put(stored) | Change::Exchange(stored, _) => {
-                state.counters.puts += 1;
+                state.counters.events.puts += 1;
                 let now = self.shared().now();
                 if state.insert(now, hash, stored) { Put::Stored } else { Put::TooLarge }
             }

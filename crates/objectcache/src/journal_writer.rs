@@ -41,7 +41,7 @@ pub(crate) fn step(shared: &Shared) -> bool {
         Ok(()) => state.journal.floor_pending = false,
         Err(_) => {
             state.journal.restart = true;
-            state.counters.io_errors += 1;
+            state.counters.events.io_errors += 1;
         }
     }
     let bytes = write.pages.len() as u64 * PAIR;

@@ -32,5 +32,5 @@ pub use config::{Admission, Config, Flash, Lifetime};
 pub use error::Error;
 pub use object::Object;
 pub use open::Medium;
-pub use stats::{Checked, Put, Recovery, Stats, Tier};
+pub use stats::{Checked, Events, Put, Recovery, Stats, Tier};
 pub use writer::Writer;

@@ -7,6 +7,7 @@ use crate::format::{PAGE, hash};
 use crate::journal::{Durable, Journal};
 use crate::oneshot::Sender;
 use crate::reads::Reads;
+use crate::stats::Events;
 use crate::trace::TraceWriter;
 use bytes::Bytes;
 use gordon_cache::tiered::{Action, DirectoryEntry, ObjectSize, Place, Removal, TieredMachine};
@@ -54,19 +55,7 @@ pub(crate) type Clock = Box<dyn Fn() -> Duration + Send + Sync>;
 /// Counters since the cache was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
-    pub requests: u64,
-    pub dram_hits: u64,
-    pub flash_hits: u64,
-    pub misses: u64,
-    pub dram_hit_bytes: u64,
-    pub flash_hit_bytes: u64,
-    pub puts: u64,
-    pub deletes: u64,
-    pub purged: u64,
-    pub read_bytes: u64,
-    pub dram_evictions: u64,
-    pub damaged: u64,
-    pub io_errors: u64,
+    pub events: Events,
     /// Bytes that had been written when the cache was opened.
     pub written_before: u64,
     /// Day of the cache, and bytes that had been written when it began.
@@ -227,7 +216,7 @@ impl State {
     /// Removes an object that is damaged on the medium, in the segment with this sequence number.
     pub fn remove_damaged(&mut self, hash: u64, offset: u64, segment: u64) -> Option<Durable> {
         self.remove_from_flash(hash, offset)?;
-        self.counters.damaged += 1;
+        self.counters.events.damaged += 1;
         // The header may name another object, and the directory this one: both must stay away.
         let sequence = self.next_sequence();
         self.journal.push(Record::Lost { offset, segment, sequence });
@@ -270,11 +259,11 @@ impl State {
             match action {
                 Action::Drop { place } => {
                     self.dram[place as usize] = None;
-                    self.counters.dram_evictions += 1;
+                    self.counters.events.dram_evictions += 1;
                 }
                 Action::Demote { place, entry } => {
                     let object = self.dram[place as usize].take();
-                    self.counters.dram_evictions += 1;
+                    self.counters.events.dram_evictions += 1;
                     if let Some(object) = object {
                         self.append(entry, object);
                     }
@@ -316,7 +305,7 @@ impl State {
                 self.append(DirectoryEntry { offset: to, ..from }, object);
             }
             found => {
-                self.counters.damaged += u64::from(found.is_none());
+                self.counters.events.damaged += u64::from(found.is_none());
                 self.machine.remove(from.key, to);
             }
         }
@@ -374,7 +363,7 @@ impl Shared {
         // The size is rounded up, at most to the end of the segment.
         let len = usize::try_from(bytes.min(end - offset)).unwrap_or(usize::MAX);
         let read = self.reads.read(self.base + offset, len).await;
-        self.state().counters.read_bytes += len.div_ceil(PAGE) as u64 * PAGE as u64;
+        self.state().counters.events.read_bytes += len.div_ceil(PAGE) as u64 * PAGE as u64;
         read
     }
 }

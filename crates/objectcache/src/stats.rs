@@ -59,10 +59,9 @@ pub struct Checked {
     pub damaged: u64,
 }
 
-/// Counters since the cache was opened, unless stated otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "ObjectCacheStats")]
-pub struct Stats {
+/// Events since the cache was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Events {
     /// Requests: calls of `get`, and blocks of large objects.
     pub requests: u64,
     /// Requests found in DRAM.
@@ -81,6 +80,23 @@ pub struct Stats {
     pub deletes: u64,
     /// Objects deleted by prefix.
     pub purged: u64,
+    /// Bytes read from flash.
+    pub read_bytes: u64,
+    /// Objects evicted from DRAM.
+    pub dram_evictions: u64,
+    /// Objects that were damaged in flash, and removed.
+    pub damaged: u64,
+    /// Failed reads and writes of flash.
+    pub io_errors: u64,
+}
+
+/// Counters since the cache was opened, unless stated otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ObjectCacheStats")]
+pub struct Stats {
+    /// Events since the cache was opened.
+    #[serde(flatten)]
+    pub events: Events,
     /// Objects in DRAM.
     pub dram_objects: u64,
     /// Bytes of the objects in DRAM, with their keys, metadata and entries.
@@ -109,20 +125,12 @@ pub struct Stats {
     pub total_written_bytes: u64,
     /// Bytes written to flash.
     pub written_bytes: u64,
-    /// Bytes read from flash.
-    pub read_bytes: u64,
-    /// Objects evicted from DRAM.
-    pub dram_evictions: u64,
     /// Objects evicted from flash.
     pub flash_evictions: u64,
     /// Objects written to flash again.
     pub reinsertions: u64,
     /// Objects that were too large for flash.
     pub dropped: u64,
-    /// Objects that were damaged in flash, and removed.
-    pub damaged: u64,
-    /// Failed reads and writes of flash.
-    pub io_errors: u64,
     /// Mean number of times that a segment has been erased since the cache was created.
     pub erases: f64,
     /// Probability with which an offered object is admitted now.

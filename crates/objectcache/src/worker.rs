@@ -116,7 +116,7 @@ fn write(shared: &Shared, number: u32) {
             SegmentInfo { sequence: directory.sequence, first: first.unwrap_or(u64::MAX) };
         state.machine.commit(number);
     } else {
-        state.counters.io_errors += 1;
+        state.counters.events.io_errors += 1;
         // The medium may have the old directory or the new one.
         let first = first.unwrap_or(u64::MAX).min(before.first);
         state.segments[number as usize] = SegmentInfo { sequence: 0, first };
@@ -163,11 +163,11 @@ fn prepare(shared: &Shared, number: u32) {
     if directory.is_none() {
         // Its objects must not come back if it becomes readable.
         let erased = erase(shared, number);
-        shared.state().counters.io_errors += u64::from(erased.is_err());
+        shared.state().counters.events.io_errors += u64::from(erased.is_err());
     }
     let mut state = shared.state();
     let read_bytes = if read.is_some() { shared.segment } else { first_read(shared.segment) };
-    state.counters.read_bytes += read_bytes as u64;
+    state.counters.events.read_bytes += read_bytes as u64;
     match directory {
         Some(directory) => {
             state.prepared = read.map(|image| (number, image));

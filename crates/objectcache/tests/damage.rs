@@ -79,7 +79,7 @@ fn a_damaged_object_is_removed_and_counted() {
     }
     let checked = block_on(cache.check()).expect("it works");
     assert!(checked.damaged > recovery.objects / 2, "{checked:?} of {}", recovery.objects);
-    assert_eq!(cache.stats().damaged, checked.damaged);
+    assert_eq!(cache.stats().events.damaged, checked.damaged);
     assert_eq!(cache.stats().flash_objects, checked.objects);
     verify(&cache, &model);
     // Bytes that can be read again do not bring them back.

@@ -81,7 +81,10 @@ fn threads_share_a_cache_and_each_sees_the_newest_version() {
     let all: Vec<Vec<u64>> =
         threads.into_iter().map(|thread| thread.join().expect("no thread fails")).collect();
     let stats = cache.stats();
-    assert!(stats.flash_hits > 0 && stats.dram_hits > 0 && stats.damaged == 0, "{stats:#?}");
+    assert!(
+        stats.events.flash_hits > 0 && stats.events.dram_hits > 0 && stats.events.damaged == 0,
+        "{stats:#?}"
+    );
     assert!(stats.dram_bytes + stats.index_bytes <= 210_000, "{stats:#?}");
     assert!(matches!(Cache::open(config(folder.path())), Err(Error::InUse(_))));
     block_on(cache.close()).expect("it closes");
@@ -283,8 +286,8 @@ fn a_cache_in_dram_only_evicts_the_least_recently_used() {
     let large = Bytes::from(vec![1; 30_000]);
     assert_eq!(block_on(cache.put(b"large", b"", large)).expect("it works"), Put::TooLarge);
     let stats = cache.stats();
-    assert!(stats.dram_bytes <= 20_000 && stats.flash_hits == 0 && stats.index_bytes == 0);
-    assert_eq!(stats.requests, stats.dram_hits + stats.misses);
+    assert!(stats.dram_bytes <= 20_000 && stats.events.flash_hits == 0 && stats.index_bytes == 0);
+    assert_eq!(stats.events.requests, stats.events.dram_hits + stats.events.misses);
     let prefixed = block_on(cache.purge(b"object 2")).expect("it works");
     assert!(prefixed >= 9, "{prefixed}");
     block_on(cache.close()).expect("it closes");
@@ -304,13 +307,13 @@ fn a_range_of_a_large_object_reads_only_its_blocks() {
     assert_eq!(block_on(writer.finish()).expect("it works"), Put::Stored);
     let object = block_on(cache.get(b"large")).expect("it is there");
     assert_eq!((object.len(), object.meta()), (600_000, &b"meta"[..]));
-    let before = cache.stats().requests;
+    let before = cache.stats().events.requests;
     for (start, end) in [(0, 10), (8190, 8195), (599_990, 700_000), (300_000, 320_000), (5, 5)] {
         let found = block_on(object.read(start..end)).expect("it is open").expect("it is there");
         assert!(found == large[start as usize..(end as usize).min(600_000)]);
     }
     // 1, 2, 1, 4 and no blocks.
-    assert_eq!(cache.stats().requests - before, 8);
+    assert_eq!(cache.stats().events.requests - before, 8);
     assert!(block_on(cache.update_meta(b"large", b"new")).expect("it works"));
     let again = block_on(cache.get(b"large")).expect("it is there");
     assert_eq!(again.meta(), b"new");

@@ -214,7 +214,7 @@ fn a_full_device_loses_no_more_than_objects() {
         apply(&cache, &mut model, step(&mut random));
     }
     let stats = cache.stats();
-    assert!(stats.io_errors > 0 && stats.flash_hits > 0, "{stats:?}");
+    assert!(stats.events.io_errors > 0 && stats.events.flash_hits > 0, "{stats:?}");
     media.limit(None);
     for _ in 0..500 {
         apply(&cache, &mut model, step(&mut random));

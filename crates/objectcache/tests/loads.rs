@@ -82,7 +82,7 @@ fn the_simulator_predicts_the_hit_ratios_of_the_trace() {
                 TierLookup::Miss => {}
             }
         }
-        let measured = (stats.dram_hits + stats.flash_hits) as f64 / requests as f64;
+        let measured = (stats.events.dram_hits + stats.events.flash_hits) as f64 / requests as f64;
         let predicted = (dram + flash) as f64 / requests as f64;
         assert!(flash > 0 && dram > 0 && measured < 0.99, "{measured} {predicted}");
         assert!(
@@ -113,7 +113,7 @@ fn the_log_writes_at_most_a_tenth_more_than_it_admits() {
     let each = stats.written_bytes as f64 / stats.admitted_bytes as f64;
     assert!(each <= 1.1 && stats.refused_bytes == 0, "{each}");
     // By the bodies alone.
-    let bodies = (stats.dram_evictions * (16 << 10)) as f64;
+    let bodies = (stats.events.dram_evictions * (16 << 10)) as f64;
     assert!(stats.written_bytes as f64 / bodies <= 1.1, "{}", stats.written_bytes as f64 / bodies);
     assert!(stats.index_bytes <= 12 * stats.flash_objects.max(2000), "{stats:?}");
 }

@@ -26,10 +26,11 @@ impl PowerModel {
     #[allow(clippy::cast_precision_loss)]
     pub(crate) fn energy(&self, seconds: f64, counts: &Counts, cache: &Stats) -> Energy {
         // Every body passes DRAM once on its way out, and once more when it comes in.
-        let dram_bytes = cache.dram_hit_bytes + cache.flash_hit_bytes + 2 * counts.origin_bytes;
+        let dram_bytes =
+            cache.events.dram_hit_bytes + cache.events.flash_hit_bytes + 2 * counts.origin_bytes;
         let idle_j = seconds * (self.dram_idle_w + self.flash_idle_w);
         let dram_active_j = dram_bytes as f64 * self.dram_j_per_byte;
-        let flash_read_j = cache.read_bytes as f64 * self.flash_read_j_per_byte;
+        let flash_read_j = cache.events.read_bytes as f64 * self.flash_read_j_per_byte;
         let flash_write_j = cache.written_bytes as f64 * self.flash_write_j_per_byte;
         let total = idle_j + dram_active_j + flash_read_j + flash_write_j;
         Energy {
