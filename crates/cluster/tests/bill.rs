@@ -176,7 +176,7 @@ fn the_front_the_names_and_the_verdict_follow_the_objectives() {
     assert_eq!(named("least-tco").as_deref(), Some("traced"));
     assert_eq!(named("least-energy").as_deref(), Some("fast"));
     // The machine `storage` has no price, and so no bill; it is reported, and on no front.
-    let bare = report.designs.iter().find(|design| design.id == "storage").unwrap();
+    let bare = report.designs.iter().find(|design| design.hardware.id == "storage").unwrap();
     assert_eq!(bare.bill.unwrap().bill.total, None);
     let plain = chosen(Goals::default());
     assert_eq!(plain.named.len(), 3);

@@ -29,7 +29,7 @@ fn fast_with(sample: Sample, missing: &[&str]) -> (Option<bool>, bool, bool) {
         || report.extras.verdict.as_ref().is_some_and(|verdict| is_fast(&verdict.machine))
         || report.front.iter().any(|id| is_fast(id));
     let is_warned = report.warnings.iter().any(|w| w.starts_with("fast: less memory"));
-    let fast = report.designs.iter().find(|m| is_fast(&m.id)).unwrap();
+    let fast = report.designs.iter().find(|m| is_fast(&m.hardware.id)).unwrap();
     (fast.memory_fits, is_named, is_warned)
 }
 

@@ -251,7 +251,7 @@ fn each_storage_and_network_of_a_list_is_a_design() {
     assert_ne!(lists, *SPACE);
     let report = answer(&survey(vec![trace.clone()], &lists));
     assert_eq!(report.designs_total, 7);
-    let ids: Vec<&str> = report.designs[3..].iter().map(|m| m.id.as_str()).collect();
+    let ids: Vec<&str> = report.designs[3..].iter().map(|m| m.hardware.id.as_str()).collect();
     let volume = "storage/1GB";
     let part = "storage/gordon-slc-256g";
     let expected = [
@@ -443,7 +443,7 @@ fn the_work_of_nodes_divides_among_another_number() {
     let report = answer(&JobSurvey { nodes: vec![4, 1, 2], ..survey(traces, &SPACE) });
     let of = |id: &str| {
         let found = named(&report, id);
-        (found.nodes, found.is_reference, found.job.clone())
+        (found.hardware.nodes, found.is_reference, found.job.clone())
     };
     let (nodes, is_reference, as_traced) = of("2 x traced");
     assert_eq!((nodes, is_reference), (2, true));

@@ -52,8 +52,8 @@ fn measured_storage_has_the_time_of_its_requests_and_the_longest_of_its_limits()
     let points = vec![point(AccessPattern::SequentialRead, MEGABYTE, 20e-3)];
     let report = answer(&measured_survey(trace.clone(), points.clone(), ""));
     near(job(&report, "storage").time_s, 1.5);
-    assert_eq!(named(&report, "storage").storage, "ssd.json");
-    assert_eq!(named(&report, "storage").storage_part, None);
+    assert_eq!(named(&report, "storage").hardware.storage, "ssd.json");
+    assert_eq!(named(&report, "storage").hardware.storage_part, None);
     assert_eq!(job(&report, "storage").energy_j, None);
     for (limits, expected, label) in [
         (", bandwidth = \"25MB\"", 2.5, "ssd.json, at most 25MB/s"),
@@ -62,7 +62,7 @@ fn measured_storage_has_the_time_of_its_requests_and_the_longest_of_its_limits()
     ] {
         let report = answer(&measured_survey(trace.clone(), points.clone(), limits));
         near(job(&report, "storage").time_s, expected);
-        assert_eq!(named(&report, "storage").storage, label);
+        assert_eq!(named(&report, "storage").hardware.storage, label);
     }
 }
 

@@ -70,7 +70,7 @@ fn half_a_core_that_is_always_busy_is_a_saturated_slow_core() {
     let traces = [write(folder.path(), "a", node("a"))];
     let report = run(&survey(&traces), &Progress::default()).unwrap();
     let job = |id: &str| {
-        let machine = report.designs.iter().find(|machine| machine.id == id).unwrap();
+        let machine = report.designs.iter().find(|machine| machine.hardware.id == id).unwrap();
         machine.job.clone()
     };
     let busy = report.warnings.iter().find(|warning| warning.contains("were busy")).unwrap();

@@ -53,7 +53,7 @@ fn answer(survey: &ServiceSurvey) -> Report {
 }
 
 fn design<'a>(report: &'a Report, id: &str) -> &'a ServiceReport {
-    report.designs.iter().find(|design| design.id == id).unwrap()
+    report.designs.iter().find(|design| design.hardware.id == id).unwrap()
 }
 
 fn verdict(report: &Report) -> Option<(&str, ServiceVerdictBy)> {
@@ -94,7 +94,7 @@ fn a_steady_load_has_its_share_of_each_machine() {
     assert!(design(&report, "1 x traced").is_reference);
     assert!(!design(&report, "2 x traced").is_reference);
     assert_eq!(verdict(&report), Some(("1 x slow", ServiceVerdictBy::Price)));
-    near(design(&report, "4 x half").price_per_month.unwrap(), 4.0 * 0.2 * 730.0);
+    near(design(&report, "4 x half").hardware.price_per_month.unwrap(), 4.0 * 0.2 * 730.0);
     assert!(report.extras.nearest.is_none() && report.extras.maybe.is_none());
 }
 

@@ -222,8 +222,8 @@ fn the_job_model_gives_the_limits_of_a_stage_and_of_the_traced_nodes() {
     let (found, reported) = timeline(&machines(vec![trace], stages));
     let [all, read, half] = &found.stages[..] else { panic!() };
     for machine in &reported {
-        near(on(all, &machine.id).time_s, machine.job.time_s);
-        same(&on(all, &machine.id).limits, &machine.limits);
+        near(on(all, &machine.hardware.id).time_s, machine.job.time_s);
+        same(&on(all, &machine.hardware.id).limits, &machine.limits);
     }
     for stage in [all, read, half] {
         // The link is never busy, so that the traced machine itself has the recorded limits.

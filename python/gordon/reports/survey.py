@@ -426,8 +426,7 @@ class MachineReport(TypedDict):
     core_speed: float
     #: Number of logical processors.
     cores: int
-    #: Name of the design: that of the machine, and of what was chosen from lists, and the number of
-    #: nodes unless it is that of the traces.
+    #: Name of the design, such as `2 x m5.large`.
     id: str
     #: Whether the trace was recorded on this machine.
     is_reference: bool
@@ -445,15 +444,15 @@ class MachineReport(TypedDict):
     network_bytes_per_s: float
     #: Number of nodes.
     nodes: int
-    #: Price of an hour; `None` if unknown.
+    #: Price of an hour of a node; `None` if unknown.
     price_per_hour: float | None
     #: Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
     price_per_month: float | None
-    #: Its storage in words.
+    #: Storage in words.
     storage: str
-    #: Name of its storage part; `None` if only limits are known.
+    #: Name of the storage part; `None` if only limits are known.
     storage_part: str | None
-    #: One-line description.
+    #: One-line description of the machine.
     summary: str | None
 
 
@@ -691,37 +690,37 @@ class TasksReport(TypedDict):
     bill: BillReport | None
     #: Speed of a logical processor, in the unit of the space.
     core_speed: float
-    #: Number of logical processors of a node.
+    #: Number of logical processors.
     cores: int
     #: Executors of a node.
     executors_per_node: int
-    #: Name of the design: that of the machine, and the number of nodes.
+    #: Name of the design, such as `2 x m5.large`.
     id: str
     #: Whether the application was recorded on these nodes.
     is_reference: bool
     #: Fraction of the time by what takes it, 0 to 1.
     limits: dict[str, float]
-    #: Name of the machine, with what was chosen from lists.
+    #: Name of the machine.
     machine: str
-    #: Size of a node's main memory.
+    #: Size of main memory.
     memory_bytes: int
     #: Whether a node's memory holds an executor: machines that hold none are refused.
     memory_fits: bool | None
-    #: Network bandwidth of each direction of a node.
+    #: Network bandwidth of each direction.
     network_bytes_per_s: float
     #: Number of nodes.
     nodes: int
     #: Price of an hour of a node; `None` if unknown.
     price_per_hour: float | None
-    #: Price of a month of all nodes; `None` if unknown.
+    #: Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
     price_per_month: float | None
     #: Tasks that a node runs at a time.
     slots_per_node: int
     #: The stages on the cluster; only of designs that are named or recommended.
     stages: NotRequired[list[StageOnCluster]]
-    #: A node's storage in words.
+    #: Storage in words.
     storage: str
-    #: Name of its storage part; `None` if only limits are known.
+    #: Name of the storage part; `None` if only limits are known.
     storage_part: str | None
     #: One-line description of the machine.
     summary: str | None
@@ -813,7 +812,7 @@ class ServiceReport(TypedDict):
     bill: BillReport | None
     #: Speed of a logical processor, in the unit of the space.
     core_speed: float
-    #: Logical processors of a node.
+    #: Number of logical processors.
     cores: int
     #: Name of the design, such as `2 x m5.large`.
     id: str
@@ -825,9 +824,9 @@ class ServiceReport(TypedDict):
     limited_by: str
     #: Name of the machine.
     machine: str
-    #: Main memory of a node.
+    #: Size of main memory.
     memory_bytes: int
-    #: Network bandwidth of each direction of a node.
+    #: Network bandwidth of each direction.
     network_bytes_per_s: float
     #: Number of nodes.
     nodes: int
@@ -837,7 +836,7 @@ class ServiceReport(TypedDict):
     power_w: float | None
     #: Price of an hour of a node; `None` if unknown.
     price_per_hour: float | None
-    #: Price of all nodes for a month of 730 hours; `None` if unknown.
+    #: Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
     price_per_month: float | None
     #: By resource whose use the record leaves open: the ends of `use`; the upper end is `None` if
     #: nothing bounds it.
@@ -848,9 +847,9 @@ class ServiceReport(TypedDict):
     samples_over_headroom: dict[str, int | None]
     #: Resources without which it keeps up: those that do not suffice, or for which that is unknown.
     short_of: list[str]
-    #: Storage of a node in words.
+    #: Storage in words.
     storage: str
-    #: Name of its storage part; `None` if only limits are known.
+    #: Name of the storage part; `None` if only limits are known.
     storage_part: str | None
     #: One-line description of the machine.
     summary: str | None
@@ -1055,7 +1054,7 @@ class MeanMachine(TypedDict):
     core_speed: float
     #: Number of logical processors.
     cores: int
-    #: Name of the design.
+    #: Name of the design, such as `2 x m5.large`.
     id: str
     #: Time, energy and price.
     job: MeanOutcome
@@ -1071,14 +1070,16 @@ class MeanMachine(TypedDict):
     network_bytes_per_s: float
     #: Number of nodes.
     nodes: int
-    #: Price of an hour; `None` if unknown.
+    #: Price of an hour of a node; `None` if unknown.
     price_per_hour: float | None
-    #: Mean price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
+    #: Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
     price_per_month: float | None
-    #: Its storage in words.
+    #: Storage in words.
     storage: str
-    #: Name of its storage part; `None` if only limits are known.
+    #: Name of the storage part; `None` if only limits are known.
     storage_part: str | None
+    #: One-line description of the machine.
+    summary: str | None
 
 
 @final

@@ -17,6 +17,7 @@ pub mod bill;
 mod bill_rows;
 pub mod cost;
 pub mod doubt;
+pub mod hardware;
 pub mod job;
 mod line;
 pub mod paper;

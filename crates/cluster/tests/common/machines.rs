@@ -115,7 +115,7 @@ pub fn refusal(survey: &JobSurvey) -> String {
 }
 
 pub fn named<'a>(report: &'a ReportOf<JobSurvey>, id: &str) -> &'a MachineReport {
-    report.designs.iter().find(|m| m.id == id).unwrap()
+    report.designs.iter().find(|m| m.hardware.id == id).unwrap()
 }
 
 pub fn job(report: &ReportOf<JobSurvey>, id: &str) -> JobReport {

@@ -14,6 +14,7 @@ use super::traces::JobTraces;
 use crate::error::ClusterError;
 use crate::model::bill::{BillInputs, BillReport, Drives, Run, busy_power};
 use crate::model::cost::{Compared, Figures};
+use crate::model::hardware::Hardware;
 use crate::space::cores::Cores;
 use crate::space::machines::{MachineDesign, MachineSpace, Place};
 use crate::space::measured::{OpPatterns, READS, WRITES};
@@ -192,26 +193,20 @@ impl<'a> JobModel<'a> {
     }
 
     pub(super) fn report(&self, group: &JobGroup<'_>, design: &MachineDesign<'_>) -> MachineReport {
-        let machine = design.machine;
-        let place = &self.space.places[design.place];
         let own = self.job_design(design);
         let found = group.ranges(&[own])[0];
         let time = found.job;
         let pairs = RANGE_SOURCES.iter().copied().zip(found.by);
         let is_doubt = |(_, [low, high]): &(_, [f64; 2])| *low != time.time || *high != time.time;
         MachineReport {
-            id: self.space.id(design),
-            machine: machine.id.clone(),
-            nodes: design.nodes,
-            summary: machine.summary.clone(),
-            cores: *machine.cores,
-            core_speed: *machine.core_speed,
-            memory_bytes: machine.memory.0,
-            storage: place.storage.label(),
-            storage_part: place.storage.part.clone(),
-            network_bytes_per_s: place.network,
-            price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
-            price_per_month: own.rate.map(|rate| rate.per_month(design.nodes)),
+            hardware: Hardware::of(
+                self.space,
+                design,
+                self.space.id(design),
+                design.machine.id.clone(),
+                design.nodes,
+                own.rate.map(|rate| rate.per_month(design.nodes)),
+            ),
             is_reference: self.is_reference(design),
             memory_fits: self.traces.fit(design).known(),
             job: JobReport {

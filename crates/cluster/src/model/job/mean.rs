@@ -2,6 +2,7 @@
 //! prices of one run of each job. Names and front are by the rules of a survey of one job.
 
 use crate::model::cost::{Compared, Figures, Goals, Objective};
+use crate::model::hardware::Hardware;
 use crate::survey::mean::{known_mean, mean, mean_shares, of_all_jobs};
 use crate::survey::report::as_map;
 use crate::survey::{ChosenIds, choose_among};
@@ -33,28 +34,9 @@ pub struct MachineJob {
 /// which differs by job.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct MeanMachine {
-    /// Name of the design.
-    pub id: String,
-    /// Name of the machine.
-    pub machine: String,
-    /// Number of nodes.
-    pub nodes: u32,
-    /// Number of logical processors.
-    pub cores: u32,
-    /// Speed of a logical processor, in the unit of the space.
-    pub core_speed: f64,
-    /// Size of main memory.
-    pub memory_bytes: u64,
-    /// Its storage in words.
-    pub storage: String,
-    /// Name of its storage part; `None` if only limits are known.
-    pub storage_part: Option<String>,
-    /// Network bandwidth of each direction.
-    pub network_bytes_per_s: f64,
-    /// Price of an hour; `None` if unknown.
-    pub price_per_hour: Option<f64>,
-    /// Mean price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
-    pub price_per_month: Option<f64>,
+    /// The design, and its nodes.
+    #[serde(flatten)]
+    pub hardware: Hardware,
     /// Whether its memory holds all jobs; `None` if that is unknown.
     pub memory_fits: Option<bool>,
     /// Fraction of the time by what takes it, 0 to 1.
@@ -99,7 +81,7 @@ impl JobMean {
     #[must_use]
     pub fn report(&self) -> Option<JobMeanReport> {
         let of_jobs: Vec<&[MeanMachine]> = self.jobs.iter().map(|job| &job.designs[..]).collect();
-        let of_each = of_all_jobs(&of_jobs, |design| &design.id);
+        let of_each = of_all_jobs(&of_jobs, |design| &design.hardware.id);
         let is_candidate = |of: &Vec<&MeanMachine>| {
             of.iter().zip(&self.jobs).all(|(design, job)| design.may_hold(job.peak_memory_bytes))
         };
@@ -111,7 +93,7 @@ impl JobMean {
             &designs,
             &compared.fronts(),
             compared.names(),
-            |(design, _)| design.id.clone(),
+            |(design, _)| design.hardware.id.clone(),
             |choice, number, (design, is_candidate)| {
                 if *is_candidate {
                     compared.compare(number, &design.figures(), choice);
@@ -126,7 +108,7 @@ impl JobMean {
 impl MeanMachine {
     /// Whether it may hold a job that used `peak` bytes of memory, so that it may be named.
     fn may_hold(&self, peak: Option<u64>) -> bool {
-        let is_enough = || peak.is_none_or(|peak| self.memory_bytes >= peak);
+        let is_enough = || peak.is_none_or(|peak| self.hardware.memory_bytes >= peak);
         self.memory_fits.unwrap_or_else(is_enough)
     }
 
@@ -149,8 +131,9 @@ fn mean_machine(of_jobs: &[&MeanMachine]) -> MeanMachine {
     };
     let is_too_small = of_jobs.iter().any(|of| of.memory_fits == Some(false));
     let is_known = of_jobs.iter().all(|of| of.memory_fits.is_some());
+    let price_per_month = known_mean(of_jobs.iter().map(|of| of.hardware.price_per_month));
     MeanMachine {
-        price_per_month: known_mean(of_jobs.iter().map(|of| of.price_per_month)),
+        hardware: Hardware { price_per_month, ..of_jobs[0].hardware.clone() },
         memory_fits: (is_too_small || is_known).then_some(!is_too_small),
         limits: mean_shares(of_jobs.iter().map(|of| &of.limits)),
         job: MeanOutcome {
@@ -171,17 +154,20 @@ mod tests {
 
     fn machine(id: &str, secs: f64, price: Option<f64>, memory_fits: Option<bool>) -> MeanMachine {
         MeanMachine {
-            id: id.into(),
-            machine: id.into(),
-            nodes: 1,
-            cores: 2,
-            core_speed: 1.0,
-            memory_bytes: 1 << 30,
-            storage: "ssd".into(),
-            storage_part: None,
-            network_bytes_per_s: 1e9,
-            price_per_hour: price,
-            price_per_month: None,
+            hardware: Hardware {
+                id: id.into(),
+                machine: id.into(),
+                nodes: 1,
+                summary: None,
+                cores: 2,
+                core_speed: 1.0,
+                memory_bytes: 1 << 30,
+                storage: "ssd".into(),
+                storage_part: None,
+                network_bytes_per_s: 1e9,
+                price_per_hour: price,
+                price_per_month: None,
+            },
             memory_fits,
             limits: BTreeMap::new(),
             job: MeanOutcome {

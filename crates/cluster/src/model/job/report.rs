@@ -3,6 +3,7 @@
 use super::range::RangeSource;
 use crate::model::bill::BillReport;
 pub use crate::model::cost::Objective;
+use crate::model::hardware::Hardware;
 use crate::space::operation::Operation;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,31 +56,9 @@ pub struct SpinDownReport {
 /// The results of a machine with one of its storages and networks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MachineReport {
-    /// Name of the design: that of the machine, and of what was chosen from lists, and the number
-    /// of nodes unless it is that of the traces.
-    pub id: String,
-    /// Name of the machine.
-    pub machine: String,
-    /// Number of nodes.
-    pub nodes: u32,
-    /// One-line description.
-    pub summary: Option<String>,
-    /// Number of logical processors.
-    pub cores: u32,
-    /// Speed of a logical processor, in the unit of the space.
-    pub core_speed: f64,
-    /// Size of main memory.
-    pub memory_bytes: u64,
-    /// Its storage in words.
-    pub storage: String,
-    /// Name of its storage part; `None` if only limits are known.
-    pub storage_part: Option<String>,
-    /// Network bandwidth of each direction.
-    pub network_bytes_per_s: f64,
-    /// Price of an hour; `None` if unknown.
-    pub price_per_hour: Option<f64>,
-    /// Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
-    pub price_per_month: Option<f64>,
+    /// The design, and its nodes.
+    #[serde(flatten)]
+    pub hardware: Hardware,
     /// Whether the trace was recorded on this machine.
     pub is_reference: bool,
     /// Whether its memory holds the job; `None` if that is unknown.

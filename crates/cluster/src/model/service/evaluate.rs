@@ -15,6 +15,7 @@ use super::traces::ServiceTraces;
 use crate::error::ClusterError;
 use crate::model::bill::{BillInputs, BillReport, Drives, Run, Wear, WrittenBytes, busy_power};
 use crate::model::cost::Figures;
+use crate::model::hardware::Hardware;
 use crate::space::cores::UNKNOWN_SPEED;
 use crate::space::machine::Machine;
 use crate::space::machines::{MachineDesign, MachineSpace, Place, part_of};
@@ -427,26 +428,20 @@ impl<'a> ServiceModel<'a> {
     pub(super) fn report(&self, number: u64) -> ServiceReport {
         let (design, at) = self.parts_of(number);
         let answer = self.answer(number);
-        let machine = design.machine;
-        let place = &self.space.places[design.place];
         let ranges = answer.uses.named().filter_map(|(name, used)| {
             let range = (*used)?.range()?;
             Some((name, range))
         });
         let counts = |of: fn(&ResourceUse) -> usize| answer.uses.map(|used| used.as_ref().map(of));
         ServiceReport {
-            id: self.name(number),
-            machine: machine.id.clone(),
-            nodes: self.survey.nodes[at],
-            summary: machine.summary.clone(),
-            cores: *machine.cores,
-            core_speed: *machine.core_speed,
-            memory_bytes: machine.memory.0,
-            storage: place.storage.label(),
-            storage_part: place.storage.part.clone(),
-            network_bytes_per_s: place.network,
-            price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
-            price_per_month: answer.price,
+            hardware: Hardware::of(
+                &self.space,
+                design,
+                self.name(number),
+                design.machine.id.clone(),
+                self.survey.nodes[at],
+                answer.price,
+            ),
             power_w: answer.power,
             bill: answer.bill,
             is_reference: self.is_reference(number),

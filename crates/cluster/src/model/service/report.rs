@@ -4,6 +4,7 @@
 use super::resource::PerResource;
 use crate::model::bill::BillReport;
 use crate::model::cost::Objective;
+use crate::model::hardware::Hardware;
 use crate::model::job::report::ReferenceReport;
 use crate::space::operation::Operation;
 use schemars::JsonSchema;
@@ -13,30 +14,9 @@ use std::collections::BTreeMap;
 /// A machine with one of its storages and networks, and a number of such nodes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ServiceReport {
-    /// Name of the design, such as `2 x m5.large`.
-    pub id: String,
-    /// Name of the machine.
-    pub machine: String,
-    /// Number of nodes.
-    pub nodes: u32,
-    /// One-line description of the machine.
-    pub summary: Option<String>,
-    /// Logical processors of a node.
-    pub cores: u32,
-    /// Speed of a logical processor, in the unit of the space.
-    pub core_speed: f64,
-    /// Main memory of a node.
-    pub memory_bytes: u64,
-    /// Storage of a node in words.
-    pub storage: String,
-    /// Name of its storage part; `None` if only limits are known.
-    pub storage_part: Option<String>,
-    /// Network bandwidth of each direction of a node.
-    pub network_bytes_per_s: f64,
-    /// Price of an hour of a node; `None` if unknown.
-    pub price_per_hour: Option<f64>,
-    /// Price of all nodes for a month of 730 hours; `None` if unknown.
-    pub price_per_month: Option<f64>,
+    /// The design, and its nodes.
+    #[serde(flatten)]
+    pub hardware: Hardware,
     /// Mean power of all nodes; `None` if unknown.
     pub power_w: Option<f64>,
     /// What a month of 730 hours costs in all: the bill of a run of that length, after which the

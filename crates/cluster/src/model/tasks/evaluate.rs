@@ -21,6 +21,7 @@ use super::{TasksSpace, TasksSurvey, median};
 use crate::error::ClusterError;
 use crate::model::bill::{BillInputs, BillReport, Drives, Run, WrittenBytes, busy_power};
 use crate::model::cost::{Compared, Figures};
+use crate::model::hardware::Hardware;
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};
 use crate::space::machine::StorageTable;
 use crate::space::machines::{MachineDesign, cluster_id, part_of};
@@ -447,25 +448,19 @@ impl<'a> TasksModel<'a> {
     pub(super) fn report(&self, number: u64) -> TasksReport {
         let (design, executor, nodes) = self.cluster(number);
         let answer = self.answer(number);
-        let place = &self.space.machines.places[design.place];
-        let machine = design.machine;
         let parts = || PARTS.iter().zip(answer.parts).filter(|(_, secs)| *secs > 0.0);
         let pairs = SOURCES.iter().copied().zip(answer.by);
         let is_doubt =
             |(_, [low, high]): &(_, [f64; 2])| *low != answer.time || *high != answer.time;
         TasksReport {
-            id: self.name(number),
-            machine: design.id(),
-            nodes,
-            summary: machine.summary.clone(),
-            cores: *machine.cores,
-            core_speed: *machine.core_speed,
-            memory_bytes: machine.memory.0,
-            storage: place.storage.label(),
-            storage_part: place.storage.part.clone(),
-            network_bytes_per_s: place.network,
-            price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
-            price_per_month: answer.rate.map(|rate| rate.per_month(nodes)),
+            hardware: Hardware::of(
+                &self.space.machines,
+                design,
+                self.name(number),
+                design.id(),
+                nodes,
+                answer.rate.map(|rate| rate.per_month(nodes)),
+            ),
             is_reference: self.is_reference(design, nodes),
             memory_fits: Some(true),
             executors_per_node: executor.count,

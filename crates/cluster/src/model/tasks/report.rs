@@ -5,6 +5,7 @@ use super::executor::Refusal;
 use super::range::TasksSource;
 use crate::model::bill::BillReport;
 use crate::model::cost::Objective;
+use crate::model::hardware::Hardware;
 use crate::model::job::report::ReferenceReport;
 use crate::space::operation::Operation;
 use schemars::JsonSchema;
@@ -38,30 +39,9 @@ pub struct TasksTime {
 /// The results of a number of machines.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TasksReport {
-    /// Name of the design: that of the machine, and the number of nodes.
-    pub id: String,
-    /// Name of the machine, with what was chosen from lists.
-    pub machine: String,
-    /// Number of nodes.
-    pub nodes: u32,
-    /// One-line description of the machine.
-    pub summary: Option<String>,
-    /// Number of logical processors of a node.
-    pub cores: u32,
-    /// Speed of a logical processor, in the unit of the space.
-    pub core_speed: f64,
-    /// Size of a node's main memory.
-    pub memory_bytes: u64,
-    /// A node's storage in words.
-    pub storage: String,
-    /// Name of its storage part; `None` if only limits are known.
-    pub storage_part: Option<String>,
-    /// Network bandwidth of each direction of a node.
-    pub network_bytes_per_s: f64,
-    /// Price of an hour of a node; `None` if unknown.
-    pub price_per_hour: Option<f64>,
-    /// Price of a month of all nodes; `None` if unknown.
-    pub price_per_month: Option<f64>,
+    /// The design, and its nodes.
+    #[serde(flatten)]
+    pub hardware: Hardware,
     /// Whether the application was recorded on these nodes.
     pub is_reference: bool,
     /// Whether a node's memory holds an executor: machines that hold none are refused.
