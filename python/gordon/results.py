@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar
 
 from gordon import _core
-from gordon.errors import GordonError
+from gordon.errors import GordonError, missing_package
 from gordon.files import write_all
 from gordon.reports.devices import DiskRun, FlashRun
 
@@ -38,8 +38,12 @@ class _Shown(ABC):
         return render(self._runs())
 
     def figures(self) -> dict[str, Any]:
-        """The figures of the report as plotly figures, by name."""
-        import plotly.graph_objects as go  # type: ignore[import-untyped, unused-ignore]
+        """The figures of the report as plotly figures, by name. Raises
+        GordonError without the package plotly."""
+        try:
+            import plotly.graph_objects as go  # type: ignore[import-untyped, unused-ignore]
+        except ImportError:
+            raise missing_package("plotly", "figures") from None
 
         from gordon.report.run_figures import figures, light
 

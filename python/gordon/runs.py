@@ -69,6 +69,21 @@ def _agree(load: TraceLoad | BenchLoad, how: Host) -> None:
         )
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Raises GordonError for fewer than two devices, or for two of the same name."""
+    if len(names) < 2:
+        raise GordonError(
+            "a comparison needs at least two devices",
+            "names of presets, or TOML files",
+            kind="too-few-devices",
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise GordonError(
+                f"two devices have the name {name}", "rename one of the files", kind="same-name"
+            )
+
+
 R = TypeVar("R", bound=Run[DeviceRun])
 
 
@@ -124,23 +139,20 @@ class Kind(Generic[R]):
                     "run `replay` or `bench` for each device",
                     kind="file-of-one-run",
                 )
-        if len(devices) < 2:
-            raise GordonError(
-                "a comparison needs at least two devices",
-                "names of presets, or TOML files",
-                kind="too-few-devices",
-            )
-        called = [how.name(device) for device in devices]
-        for name in called:
-            if called.count(name) > 1:
-                raise GordonError(
-                    f"two devices have the name {name}",
-                    "rename one of the files",
-                    kind="same-name",
-                )
+        check_names([how.name(device) for device in devices])
         _agree(load, how)
         about = load.config(trace if pattern is None else pattern)
-        configs = [as_json(how.config(about, device)) for device in devices]
-        named = list(zip(called, configs, strict=True))
-        runs = self.core_run_all(named, progress)
-        return Comparison([self.result(*one) for one in zip(called, runs, strict=True)])
+        return Comparison(self.run_all(about, how, devices, progress))
+
+    def run_all(
+        self,
+        load: dict[str, Any],
+        how: RunOptions,
+        devices: Sequence[Device],
+        progress: Progress | None,
+    ) -> list[R]:
+        """Runs a load, as the core takes it, on several devices, one device per core."""
+        called = [how.name(device) for device in devices]
+        configs = [as_json(how.config(load, device)) for device in devices]
+        runs = self.core_run_all(list(zip(called, configs, strict=True)), progress)
+        return [self.result(*one) for one in zip(called, runs, strict=True)]

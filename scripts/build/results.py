@@ -42,7 +42,10 @@ FILES = {
         "caches of objects",
         ("object-cache-stats", "object-cache-recovery", "object-cache-checked"),
     ),
-    "storage": ("bandwidth", ("measured-storage", "simulated-storage", "target-description")),
+    "storage": (
+        "bandwidth",
+        ("measured-storage", "simulated-storage", "target-description", "measured-times"),
+    ),
     "block": (
         "images and served devices",
         (

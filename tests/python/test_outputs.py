@@ -43,6 +43,7 @@ ALSO = {
     "cache check": ["--socket", "in"],
     "cache warm": ["/in", "--socket", "in"],
     "storage characterise": ["in"],
+    "compare": ["in", "in.toml", "other.toml"],
     "sort run": ["in", "out"],
     "sort generate": ["-n", "5"],
     "sort validate": ["in"],

@@ -1,3 +1,4 @@
+use gordon_replay::ReplayError;
 use gordon_trace::TraceError;
 use gordon_trace::spark::EventLogError;
 use gordon_units::{Bytes, Stopped};
@@ -149,6 +150,9 @@ pub enum ClusterError {
     /// An event log cannot be read.
     #[error(transparent)]
     EventLog(EventLogError),
+    /// A block trace cannot be read.
+    #[error(transparent)]
+    Requests(ReplayError),
     /// The user stopped the survey.
     #[error("interrupted")]
     Interrupted,
@@ -177,6 +181,15 @@ fn how_to_measure(op: &str) -> &'static str {
 impl From<Stopped> for ClusterError {
     fn from(_: Stopped) -> Self {
         Self::Interrupted
+    }
+}
+
+impl From<ReplayError> for ClusterError {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Interrupted => Self::Interrupted,
+            other => Self::Requests(other),
+        }
     }
 }
 

@@ -10,6 +10,12 @@ pub fn raise(error: impl Display + Debug) -> PyErr {
     GordonError::new_err(parts(&error))
 }
 
+/// Converts an error of one of several inputs, whose name precedes the message.
+pub fn raise_of(name: &str, error: impl Display + Debug) -> PyErr {
+    let (what, hint, kind) = parts(&error);
+    GordonError::new_err((format!("{name}: {what}"), hint, kind))
+}
+
 /// Message, hint and kind of an error; a hint is on a line of its own in the error's text.
 pub fn parts(error: &(impl Display + Debug)) -> (String, String, String) {
     let text = error.to_string();

@@ -18,6 +18,7 @@ use gordon_cluster::model::tasks::report::{TasksExtras, TasksReport};
 use gordon_cluster::space::config::{Cpu, Memory, MeteredMachine, Network, Overhead, Space};
 use gordon_cluster::space::supply::PowerSupply;
 use gordon_cluster::survey::report::SurveyReport;
+use gordon_cluster::trace::measured_times::MeasuredTimes;
 use gordon_config::{Kind, ReportKind};
 use gordon_hdd::DiskConfig;
 use gordon_hdd::classic::ClassicConfig;
@@ -58,7 +59,7 @@ pub(crate) const KINDS: [Kind; 13] = [
 ];
 
 /// A type of the Python package has the name of its kind; `scripts/build/results.py` writes them.
-pub(crate) const REPORTS: [ReportKind; 45] = [
+pub(crate) const REPORTS: [ReportKind; 46] = [
     ReportKind::of::<SurveyReport<DesignReport, PaperExtras>>("paper-survey"),
     ReportKind::of::<SurveyReport<MachineReport, JobExtras>>("job-survey"),
     ReportKind::of::<SurveyReport<TasksReport, TasksExtras>>("tasks-survey"),
@@ -84,6 +85,7 @@ pub(crate) const REPORTS: [ReportKind; 45] = [
     ReportKind::of::<CharacteriseReport>("measured-storage"),
     ReportKind::of::<characterise::CharacteriseReport>("simulated-storage"),
     ReportKind::of::<TargetDescription>("target-description"),
+    ReportKind::of::<MeasuredTimes>("measured-times"),
     ReportKind::of::<CheckReport>("check-report"),
     ReportKind::of::<RepairReport>("repair-report"),
     ReportKind::of::<ExportReport>("export-report"),

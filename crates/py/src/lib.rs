@@ -122,6 +122,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(io::io_probe, module)?)?;
     module.add_function(wrap_pyfunction!(io::io_characterise, module)?)?;
     module.add_function(wrap_pyfunction!(io::device_characterise, module)?)?;
+    module.add_function(wrap_pyfunction!(io::measured_times, module)?)?;
     module.add_function(wrap_pyfunction!(disk::disk_run, module)?)?;
     module.add_class::<probe::DiskProber>()?;
     module.add_function(wrap_pyfunction!(probe::probes_write, module)?)?;

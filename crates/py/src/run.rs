@@ -1,6 +1,6 @@
 //! Runs on simulated devices: their results and their progress.
 
-use crate::error::{GordonError, raise};
+use crate::error::{GordonError, raise, raise_of};
 use crate::watch::watch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
@@ -136,6 +136,6 @@ pub fn several<C: DeserializeOwned + Sync, R: Send, D: Serialize + Send>(
     match watch(py, tick, |progress| run::all(&parsed, ready, run, progress))? {
         Ok(results) => results.into_iter().map(RunResult::new).collect(),
         Err((_, error @ (ReplayError::Trace(_) | ReplayError::Interrupted))) => Err(raise(error)),
-        Err((at, error)) => Err(raise(format!("{}: {error}", configs[at].0))),
+        Err((at, error)) => Err(raise_of(&configs[at].0, error)),
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod characterise;
 pub mod checkpoint;
+pub mod classes;
 pub mod config;
 pub mod dense_ids;
 pub mod disk;

@@ -125,7 +125,7 @@ pub(crate) fn open(host: &HostConfig, trace: &TraceLoad) -> Result<TraceSource, 
 }
 
 /// Reads a trace once.
-fn scan_trace(
+pub(crate) fn scan_trace(
     host: &HostConfig,
     trace: &TraceLoad,
     capacity: Bytes,

@@ -59,6 +59,10 @@ GROUPS = {
             "gordon.cli.block:block",
             "Serve simulated flash, or a file as a disk, over NBD.",
         ),
+        "compare": (
+            "gordon.cli.compare:compare",
+            "Compare flash, disks and measured storage under one trace.",
+        ),
         "sweep": ("gordon.cli.sweep:sweep", "Run flash, disk or cache over many configurations."),
     },
     "Sorting and energy": {

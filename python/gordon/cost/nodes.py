@@ -13,7 +13,8 @@ from gordon import _core, power, storage
 from gordon.cost.paper import paper
 from gordon.parts import Catalogue, unknown
 from gordon.quantity import number, value
-from gordon.survey import measured, quotas, table6
+from gordon.storage import saved
+from gordon.survey import quotas, table6
 from gordon.survey import space as spaces
 
 Row = dict[str, Any]
@@ -241,7 +242,7 @@ def _add_storage(node: Node, part: str, count: int, parts: Catalogue) -> None:
 def _limit(node: Node, stored: Row, id: str) -> None:
     """Applies the limits of a volume, or of what a machine's devices are behind."""
     if "measured" in stored:
-        points = measured.read(stored["measured"], id)["points"]
+        points = saved.read(stored["measured"], f"machine `{id}`")["points"]
         for key, pattern in zip(("read", "write"), _PATTERNS, strict=True):
             rates = [
                 point["size_bytes"] / point["seconds_per_request"]

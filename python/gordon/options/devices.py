@@ -246,3 +246,12 @@ class BandwidthPlot:
 
     plot: Annotated[str | None, PATH] = None
     """Plot bandwidth against transfer size: .png, .svg or .pdf."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preconditioned:
+    """The state of compared flash devices."""
+
+    precondition: Annotated[float | None, Share("FRACTION")] = None
+    """Flash: fraction of the capacity to map before the run, in the steady state of random
+    overwrites. Default: an empty device."""

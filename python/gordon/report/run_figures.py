@@ -39,7 +39,7 @@ def figures(runs: Sequence[Run[DeviceRun]]) -> dict[str, Spec]:
         "queue_depth": over_time(
             runs, "Outstanding requests over time", "requests", {"outstanding": "outstanding"}
         ),
-        "latency": _latency(runs, kind.unit, kind.in_us),
+        "latency": latency(runs, kind.unit, kind.in_us),
     }
     return shared | kind.figures(runs)
 
@@ -153,7 +153,7 @@ def _means(values: list[float | None], lengths: list[float], step: int) -> list[
     return found
 
 
-def _latency(runs: Sequence[Run[DeviceRun]], unit: str, in_us: float) -> Spec:
+def latency(runs: Sequence[Run[DeviceRun]], unit: str, in_us: float) -> Spec:
     """The part of the requests that took no longer, by operation."""
     data: list[dict[str, Any]] = []
     for i, run in enumerate(runs):

@@ -28,7 +28,7 @@ class Latencies(TypedDict):
 def sentence(runs: Sequence[Run[DeviceRun]]) -> str:
     """The figures of one run, or the differences of several."""
     kind = runs[0].kind()
-    return _alone(kind, runs[0]) if len(runs) == 1 else _compared(kind, runs)
+    return _alone(kind, runs[0]) if len(runs) == 1 else compared(runs)
 
 
 def latencies(runs: Sequence[Run[DeviceRun]]) -> list[Latencies]:
@@ -56,7 +56,8 @@ def _alone(kind: DeviceKind[Any], run: Run[DeviceRun]) -> str:
     return f"{run.name}: {', '.join(found)}."
 
 
-def _compared(kind: DeviceKind[Any], runs: Sequence[Run[DeviceRun]]) -> str:
+def compared(runs: Sequence[Run[DeviceRun]]) -> str:
+    """How several runs differ: in length, or else in their latencies."""
     first, *others = sorted(runs, key=lambda run: run.report["simulated_s"])
     length = first.report["simulated_s"]
     slowest = others[-1].report["simulated_s"]

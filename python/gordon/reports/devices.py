@@ -3,7 +3,7 @@
 
 from typing import Any, TypedDict, final
 
-from gordon.reports.shared import InputNote, LatencySummary, MechanismTime
+from gordon.reports.shared import InputNote, LatencySummary, MechanismTime, TraceProvenance
 
 
 class CauseReport(TypedDict):
@@ -76,35 +76,6 @@ class PageCounts(TypedDict):
     summary_program: int
     #: Pages programmed with copies made by static wear levelling.
     wear_program: int
-
-
-class TraceProvenance(TypedDict):
-    """A trace that was replayed."""
-
-    #: Requests earlier than their predecessor, which were given its time.
-    clamped: int
-    #: CRC-32 of times, operations and ranges, in hexadecimal digits.
-    crc32: str
-    #: Requests of zero bytes, skipped.
-    empty: int
-    #: End of the highest address: the capacity that the trace needs.
-    end_bytes: int
-    #: Requests extended to whole sectors.
-    extended: int
-    #: Error of the first of them.
-    first_skipped: str | None
-    #: Name of the format.
-    format: str
-    #: Object keys that are text, hashed to 64 bits.
-    hashed_keys: int
-    #: Requests to devices that were not selected, or to virtual devices, skipped.
-    other_devices: int
-    #: Entries that are not requests, skipped.
-    other_kinds: int
-    #: Requests in the trace, without repetitions.
-    requests: int
-    #: Malformed lines or records that were skipped.
-    skipped: int
 
 
 class Provenance(TypedDict):

@@ -3,7 +3,7 @@
 
 from typing import Literal, NotRequired, TypedDict, final
 
-from gordon.reports.shared import LatencySummary
+from gordon.reports.shared import LatencySummary, TraceProvenance
 
 #: Operation of a request.
 ProbeOp = Literal["read", "write"]
@@ -126,3 +126,40 @@ class SimulatedStorage(TypedDict):
     span_bytes: int
     #: Raw capacity minus exported capacity; only for flash.
     spare_capacity_bytes: NotRequired[int]
+
+
+class OpTimes(TypedDict):
+    """The times of the requests of an operation."""
+
+    #: Their bytes.
+    bytes: int
+    #: Number of requests.
+    requests: int
+    #: Their time if each is alone at the device, in the slower order.
+    time_s_high: float
+    #: Their time at the best measured depth and order.
+    time_s_low: float
+
+
+@final
+class MeasuredTimes(TypedDict):
+    """The time of a block trace on measured storage."""
+
+    #: Time from the first to the last arrival, or the sum of the gaps; 0 in a closed loop.
+    host_s: float
+    #: Number of trims, flushes and empty requests, which were not measured and take no time here.
+    left_out: int
+    #: Reads.
+    read: OpTimes
+    #: Number of reads and writes.
+    requests: int
+    #: Most time of the trace.
+    time_s_high: float
+    #: Least time of the trace.
+    time_s_low: float
+    #: The trace.
+    trace: TraceProvenance
+    #: What to know of the trace.
+    warnings: list[str]
+    #: Writes.
+    write: OpTimes

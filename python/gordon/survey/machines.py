@@ -20,10 +20,10 @@ from gordon.reports.survey import (
     TasksTime,
     Verdict,
 )
+from gordon.storage import saved
 from gordon.survey import (
     doubts,
     machine_parameters,
-    measured,
     prices,
     quotas,
     references,
@@ -104,7 +104,7 @@ class OfMachines(Model[Report, Answer]):
         quotas.resolve(machines)
         self.traced = references.of_machines(request.reference, chosen, request.inputs.paths)
         self.ids = [machine["id"] for machine in machines]
-        self.tables: dict[str, measured.Measured] = {}
+        self.tables: dict[str, saved.Measured] = {}
         for machine in machines:
             # The core refuses another type, which --set may give.
             supply = machine.get("supply", {}).get("part")
@@ -118,7 +118,7 @@ class OfMachines(Model[Report, Answer]):
                 file = storage.get("measured")
                 # The core refuses another type, which --set may give.
                 if isinstance(file, str) and file not in self.tables:
-                    self.tables[file] = measured.read(file, machine["id"])
+                    self.tables[file] = saved.read(file, f"machine `{machine['id']}`")
         self._drop_foreign_prices()
         return {
             "machines": machines,

@@ -157,6 +157,26 @@ impl MeasuredStorage {
         loads.iter().map(|load| self.sum(load, latency)).sum()
     }
 
+    /// Bounds of the seconds of a request of this size, whatever the order of the addresses: the
+    /// least time per request over the measured depths, and the most time of a request that is
+    /// alone at the device, which is its latency at the smallest measured depth. `None` if the
+    /// operation was not measured.
+    pub(crate) fn bounds(&self, of: OpPatterns, size: f64) -> Option<[f64; 2]> {
+        let mut bounds: Option<[f64; 2]> = None;
+        for pattern in [of.sequential, of.random] {
+            let points = self.of(pattern);
+            let of_each_depth = points.chunk_by(|one, next| one.queue_depth == next.queue_depth);
+            for (number, curve) in of_each_depth.enumerate() {
+                let queued = on_curve(curve, size, |point| point.seconds_per_request);
+                let alone = on_curve(curve, size, |point| point.mean_latency_s);
+                let most = if number == 0 { alone.max(queued) } else { 0.0 };
+                let [low, high] = bounds.unwrap_or([queued, most]);
+                bounds = Some([low.min(queued), high.max(most)]);
+            }
+        }
+        bounds
+    }
+
     /// The sum of `value` over the requests of an operation; it gets the points of a pattern, at
     /// least one, and the size of a request. An operation that was not measured adds nothing.
     fn sum(&self, load: &OpLoad, value: impl Fn(&[StoragePoint], f64) -> f64) -> f64 {
@@ -323,6 +343,25 @@ mod tests {
             let time = storage.device_time([load, no_writes()], f64::from(point.queue_depth));
             near(time, 3.0 * point.seconds_per_request);
         }
+    }
+
+    #[test]
+    fn bounds_are_of_both_orders_alone_and_at_the_best_depth() {
+        let storage = uneven();
+        for size in [1000.0, 4096.0, 5000.0, 1e7] {
+            let [low, high] = storage.bounds(READS, size).expect("it was measured");
+            near(low, one(&storage, size, 32.0, 1.0));
+            near(high, one(&storage, size, 1.0, 0.0));
+        }
+        // A device whose best depth is not the largest.
+        let seconds = |depth| if depth > 4.0 { 3e-3 } else { 4e-3 / depth };
+        let thrashing = self::storage(|_, _, depth| seconds(depth));
+        let [low, high] = thrashing.bounds(WRITES, 4096.0).expect("it was measured");
+        near(low, 1e-3);
+        near(high, 4e-3);
+        let reads = MeasuredStorage::new("a test".into(), uneven().of(READS.random).to_vec());
+        assert!(reads.bounds(READS, 4096.0).is_some());
+        assert!(reads.bounds(WRITES, 4096.0).is_none());
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod charge;
 pub mod demand;
 pub(crate) mod extents;
 pub(crate) mod job_stream;
+pub mod measured_times;
 pub mod replay;
 pub mod replays;
 pub mod report;
