@@ -11,7 +11,9 @@
 # make fuzz   what clients say, mangled images and caches, keys of sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make golden  runs commands of every engine and compares each value of their results with the recorded one
-# make guide  runs the commands of README.md and docs/GUIDE.md and compares their output with the pages
+# make guide  runs the commands of README.md, the tutorials and the guide and compares their output with the pages
+# make wheel  builds the wheel, installs it into an empty environment, and times the first answer
+# make site   builds the site of docs/ into build/site
 # make reference  writes docs/REFERENCE.md
 # make results  writes python/gordon/reports, the types of results
 # make machines  writes the spaces ec2, gcp, azure and modern from the tables of scripts/catalogue/machines
@@ -34,7 +36,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide reference \
+.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide site wheel reference \
 	results machines figures pages sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
@@ -86,6 +88,7 @@ lint: build
 	$(VENV)/ruff format --check .
 	$(VENV)/ruff check .
 	$(VENV)/mypy
+	$(VENV)/zensical build --strict
 
 bench: build
 	$(VENV)/python bench/survey.py
@@ -152,6 +155,12 @@ golden: build
 
 guide: build
 	$(VENV)/python scripts/build/guide.py
+
+wheel: build
+	$(VENV)/python scripts/build/wheel.py
+
+site: build
+	$(VENV)/zensical build --strict
 
 reference: build
 	$(VENV)/python scripts/build/reference.py

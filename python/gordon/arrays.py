@@ -7,12 +7,17 @@ do not depend on the number of cores.
 
 import os
 
+from gordon.errors import missing_package
+
 _KEY = "OPENBLAS_NUM_THREADS"
 _given = os.environ.get(_KEY)
 os.environ.setdefault(_KEY, "1")
 
-import numpy as np  # noqa: E402 - the library reads its environment when it is loaded
-from numpy.typing import NDArray  # noqa: E402
+try:
+    import numpy as np
+    from numpy.typing import NDArray
+except ImportError:
+    raise missing_package("numpy", "fit") from None
 
 if _given is None:
     # Commands that are started have the environment that we have.

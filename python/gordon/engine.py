@@ -77,7 +77,7 @@ def check(engine: str) -> None:
     if missing:
         raise GordonError(
             f"the engine {engine} is not installed: there is no Python package {missing[0]}",
-            f"pip install 'gordon[{engine}]', or --engine {DEFAULT}",
+            f"pip install 'gordon-storage[{engine}]', or --engine {DEFAULT}",
             kind="no-engine",
         )
 

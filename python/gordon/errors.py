@@ -26,6 +26,15 @@ class GordonError(Exception):
         return GordonError(f"{where}: {message}" if where else message, hint, self.kind)
 
 
+def missing_package(name: str, extra: str) -> GordonError:
+    """An error for a package that only some functions need, and that `extra` installs."""
+    return GordonError(
+        f"the package {name} is not installed",
+        f"pip install 'gordon-storage[{extra}]'",
+        kind="missing-package",
+    )
+
+
 @contextmanager
 def located(where: str) -> Iterator[None]:
     """Puts a place in front of the messages of errors."""

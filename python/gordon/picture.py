@@ -1,9 +1,10 @@
 """Image files of plots, written completely or not at all."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gordon.errors import GordonError
+from gordon.errors import GordonError, missing_package
 from gordon.files import whole
 
 if TYPE_CHECKING:
@@ -13,13 +14,16 @@ KINDS = (".png", ".svg", ".pdf")
 
 
 def check(path: str) -> None:
-    """Raises GordonError if the path does not end in a supported image format."""
+    """Raises GordonError if the path does not end in a supported image format, or without the
+    package matplotlib."""
     if Path(path).suffix.lower() not in KINDS:
         raise GordonError(
             f"cannot draw {path}: not a supported image format",
             "a name that ends in .png, .svg or .pdf",
             kind="bad-image-format",
         )
+    if find_spec("matplotlib") is None:
+        raise missing_package("matplotlib", "plot")
 
 
 def figure(**how: Any) -> "Figure":

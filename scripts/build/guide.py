@@ -1,11 +1,12 @@
-"""Runs the commands of README.md and docs/GUIDE.md and compares what they print.
+"""Runs the commands of README.md, the tutorials and the guide, and compares what they print.
 
-    scripts/build/guide.py             exit status 1 if a command fails or prints something else
+    scripts/build/guide.py [PAGE...]   exit status 1 if a command fails or prints something else
     scripts/build/guide.py --update    writes what they print into the page
 
-Each page is run in an empty folder of its own. Its fenced blocks say what they are:
+The pages are those of zensical.toml. Each page is run in an empty folder of its own. Its fenced
+blocks say what they are:
 
-    sh                  commands, run by bash in the order of the guide
+    sh                  commands, run by bash in the order of the page
     sh not run: WHY     commands that a test cannot run
     text                what the commands before it print; a line ... stands for any lines
     text varies         the same, measured: numbers, with their units, are not compared, and ... in
@@ -21,12 +22,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "GUIDE.md"]
+#: Folders of docs/ whose pages are sessions.
+SESSIONS = ("tutorials", "guide")
 NUMBER = re.compile(r"\d[\d,.]*(?:e-?\d+)?(?: ?(?:[kKMGT]i?)?[BJW](?:/s)?\b| ?[mun]?s\b)?")
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -39,6 +42,19 @@ class Block:
     text: str
     start: int
     end: int
+
+
+def pages() -> list[Path]:
+    """README.md, and the pages of the site that are sessions, in the order of its navigation."""
+    site = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
+    listed = [
+        page
+        for section in site["nav"]
+        for its in section.values()
+        for page in (its if isinstance(its, list) else [its])
+    ]
+    docs = ROOT / site["docs_dir"]
+    return [ROOT / "README.md", *(docs / page for page in listed if page.startswith(SESSIONS))]
 
 
 def blocks(page: str) -> list[Block]:
@@ -100,9 +116,10 @@ def changes(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--update", action="store_true", help="write the outputs into the pages")
+    parser.add_argument("pages", nargs="*", type=Path, help="these pages; default: all")
     options = parser.parse_args()
     different = False
-    for path in PAGES:
+    for path in options.pages or pages():
         page = path.read_text()
         with tempfile.TemporaryDirectory() as folder:
             changed = list(changes(page, Path(folder)))

@@ -139,7 +139,7 @@ def test_an_engine_that_is_not_installed_names_its_extra(
     monkeypatch.setattr(engine, "find_spec", lambda package: None)
     with raises("no-engine", name) as caught:
         engine.each(square, [1], engine=name)
-    assert f"gordon[{name}]" in caught.value.args[1]
+    assert f"gordon-storage[{name}]" in caught.value.args[1]
 
 
 @pytest.mark.parametrize(

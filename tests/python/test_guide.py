@@ -1,4 +1,4 @@
-"""The commands of README.md and docs/GUIDE.md, run as a reader would."""
+"""The commands of README.md, the tutorials and the guide, run as a reader would."""
 
 import os
 import subprocess

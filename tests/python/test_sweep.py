@@ -511,7 +511,7 @@ def valid(text: str) -> bool:
     return bool(validator(printed).is_valid(tomllib.loads(text)))
 
 
-@pytest.mark.parametrize("page", ["GUIDE.md", "design/sweep.md"])
+@pytest.mark.parametrize("page", ["guide/sweeps.md", "design/sweep.md"])
 def test_the_documented_sweeps_agree_with_the_schema(page: str) -> None:
     text = (DOCS / page).read_text()
     blocks = [
@@ -582,7 +582,7 @@ def test_the_engines_of_the_command_are_those_of_the_library(
     monkeypatch.setattr(engine, "find_spec", lambda package: None)
     ran = run("sweep", write(WA), "-o", "out.parquet", "--engine", "ray")
     ran.refused("no-engine", "ray")
-    assert "gordon[ray]" in ran.err
+    assert "gordon-storage[ray]" in ran.err
     assert not Path("out.parquet.partial").exists()
 
 

@@ -44,7 +44,7 @@ sys.exit(3)
 @pytest.fixture
 def able() -> None:
     if find_spec("pyspark") is None:
-        pytest.skip("there is no PySpark: pip install 'gordon[spark]'")
+        pytest.skip("there is no PySpark: pip install 'gordon-storage[spark]'")
     try:
         java.find()
     except GordonError as error:

@@ -54,7 +54,7 @@ SIZES = {"randomwriter": {"size": 300_050, "partitions": 3}, "ngram": {"minimum"
 def session() -> Iterator[Any]:
     """One session of Spark for all tests of this module."""
     if find_spec("pyspark") is None:
-        pytest.skip("there is no PySpark: pip install 'gordon[spark]'")
+        pytest.skip("there is no PySpark: pip install 'gordon-storage[spark]'")
     try:
         found = java.find()
     except GordonError as error:
@@ -406,7 +406,7 @@ def test_a_missing_pyspark_is_named_with_the_command_that_installs_it(
     monkeypatch.setattr(spark, "find_spec", lambda name: None)
     with raises("no-spark", "pyspark") as caught:
         spark.require()
-    assert caught.value.args[1] == "pip install 'gordon[spark]'"
+    assert caught.value.args[1] == "pip install 'gordon-storage[spark]'"
 
 
 def fake_java(folder: Path, version: str) -> Path:

@@ -40,7 +40,7 @@ MB = 1_000_000
 @pytest.fixture(scope="module", autouse=True)
 def isolated() -> None:
     if find_spec("pyspark") is None:
-        pytest.skip("there is no PySpark: pip install 'gordon[spark]'")
+        pytest.skip("there is no PySpark: pip install 'gordon-storage[spark]'")
     try:
         java.find()
     except GordonError as error:

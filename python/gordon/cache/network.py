@@ -13,9 +13,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gordon.arrays import NDArray, np
-
-Table = NDArray[np.float64]
+#: A value for each number of customers at a station.
+Table = list[float]
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,11 @@ class Station:
 
     def weights(self, customers: int) -> Table:
         """The product of demand over rate of service, for 0 to `customers` customers here."""
-        here = np.arange(1, customers + 1, dtype=np.float64)
-        rate = here if self.servers is None else np.minimum(here, self.servers)
-        return np.concatenate(([1.0], np.cumprod(self.demand_s / rate)))
+        table = [1.0]
+        for here in range(1, customers + 1):
+            rate = here if self.servers is None else min(here, self.servers)
+            table.append(table[-1] * (self.demand_s / rate))
+        return table
 
 
 @dataclass(frozen=True)
@@ -61,24 +62,26 @@ def solve(stations: Sequence[Station], customers: int) -> Solution:
     unit = sum(station.demand_s for station in stations) / len(stations)
     tables = [Station(s.name, s.demand_s / unit, s.servers).weights(customers) for s in stations]
     whole = _convolved(tables)
-    throughput = float(whole[customers - 1] / whole[customers] / unit)
+    throughput = whole[customers - 1] / whole[customers] / unit
     counts, busy = {}, {}
     for i, (station, table) in enumerate(zip(stations, tables, strict=True)):
         others = _convolved([*tables[:i], *tables[i + 1 :]], customers)
-        chances = table * others[::-1] / whole[customers]
-        counts[station.name] = math.fsum(np.arange(customers + 1) * chances)
+        chances = [
+            weight * other / whole[customers]
+            for weight, other in zip(table, reversed(others), strict=True)
+        ]
+        counts[station.name] = math.fsum(here * chance for here, chance in enumerate(chances))
         busy[station.name] = throughput * station.demand_s / (station.servers or 1)
     return Solution(throughput, customers / throughput, counts, busy)
 
 
 def _convolved(tables: Sequence[Table], customers: int = 0) -> Table:
     size = len(tables[0]) if tables else customers + 1
-    whole: Table = np.zeros(size)
-    whole[0] = 1.0
+    whole = [1.0] + [0.0] * (size - 1)
     for table in tables:
-        # `np.convolve` uses BLAS, whose last digit depends on the processor.
-        sums = np.zeros(size)
+        sums = [0.0] * size
         for here, weight in enumerate(table):
-            sums[here:] += weight * whole[: size - here]
+            for there in range(size - here):
+                sums[here + there] += weight * whole[there]
         whole = sums
     return whole

@@ -67,7 +67,7 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
     RUN is a folder with a trace for each node and for the driver, Spark's event log, and run.json:
     nodes, clocks, settings of Spark, load of the machine, the input, and the verification of the
     output. `gordon survey RUN` surveys it. With `all`, RUN has a folder for each job. Needs Java
-    and PySpark (pip install 'gordon[spark]'); nodes of their own need root.
+    and PySpark (pip install 'gordon-storage[spark]'); nodes of their own need root.
     """
     from gordon.cli import output, say, terminal
     from gordon.cli.progress import Moved

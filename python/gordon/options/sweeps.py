@@ -18,7 +18,8 @@ class SweepOptions:
     """Write a row for each configuration as Parquet."""
     engine: Annotated[str, Choice(ENGINES)] = "loky"
     """Where configurations run. loky: processes on this machine; ray, dask, spark: a cluster (pip
-    install 'gordon[ray]'), at the address in RAY_ADDRESS, DASK_SCHEDULER_ADDRESS or MASTER."""
+    install 'gordon-storage[ray]'), at the address in RAY_ADDRESS, DASK_SCHEDULER_ADDRESS or
+    MASTER."""
     workers: Annotated[int | None, COUNT] = None
     """Number of worker processes. Default: all cores."""
     resume: bool = False

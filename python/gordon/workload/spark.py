@@ -21,7 +21,7 @@ def require() -> str:
     if find_spec("pyspark") is None:
         raise GordonError(
             "Spark is not installed: there is no Python package pyspark",
-            "pip install 'gordon[spark]'",
+            "pip install 'gordon-storage[spark]'",
             kind="no-spark",
         )
     version = str(import_module("pyspark").__version__)
@@ -30,7 +30,7 @@ def require() -> str:
         oldest = ".".join(map(str, OLDEST))
         raise GordonError(
             f"PySpark {version} is installed, and the jobs need {oldest} or later",
-            "pip install --upgrade 'gordon[spark]'",
+            "pip install --upgrade 'gordon-storage[spark]'",
             kind="old-spark",
         )
     return version
