@@ -98,6 +98,14 @@ class CacheServer:
         found: Json = json.loads(ran.stdout)
         return found
 
+    def wait_for(self, words: str) -> None:
+        """Reads messages until one has the words."""
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        while words not in line:
+            assert line, f"it ended without a message: {words}"
+            line = self.process.stderr.readline()
+
     def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
         self.process.send_signal(how)
         errors = self.process.communicate(timeout=PATIENCE_S)[1]

@@ -31,5 +31,6 @@ pub mod tiered;
 pub use curve::{Curve, CurvePoint, Sample};
 pub use next_access::{NextAccess, NextAccessBuilder};
 pub use policy::{
-    Access, CacheCounts, HitCounts, NEVER, NOT_ADMITTED, Policy, PolicyKind, Request,
+    Access, CacheCounts, Chooser, HitCounts, NEVER, NOT_ADMITTED, OwnPolicy, Policy, PolicyKind,
+    Request,
 };

@@ -20,7 +20,8 @@ pub use curve::{CurveConfig, CurvePoint, CurveReport, curve};
 pub use sweep::sweep;
 pub use warmup::{WarmUp, WarmUpReport};
 
-use gordon_cache::{CacheCounts, HitCounts, Policy, PolicyKind, Request};
+pub use gordon_cache::Chooser;
+use gordon_cache::{CacheCounts, HitCounts, OwnPolicy, Policy, PolicyKind, Request};
 use gordon_config::nearest;
 use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
@@ -64,7 +65,7 @@ pub struct CacheReport {
     /// Kind of the values: modelled.
     pub kind: &'static str,
     /// Name of the policy.
-    pub policy: &'static str,
+    pub policy: String,
     /// Capacity of the cache in bytes.
     pub dram_bytes: u64,
     /// Size of the second level in bytes.
@@ -190,7 +191,8 @@ fn policy(name: &str) -> Result<PolicyKind, ReplayError> {
 /// A run of one cache: its configuration, state and counters.
 struct CacheRun<'a> {
     config: &'a CacheRunConfig,
-    kind: PolicyKind,
+    /// `None` for a policy that the caller brings.
+    kind: Option<PolicyKind>,
     cache: Box<dyn Policy>,
     tally: HitCounts,
     /// Counters of the cache at the end of the warm-up.
@@ -204,9 +206,26 @@ struct CacheRun<'a> {
 /// Returns an error if the policy or a size is invalid, the trace cannot be read, or the run is
 /// stopped.
 pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, ReplayError> {
-    let mut run = CacheRun::new(config)?;
-    let mut load =
-        Load::open_for(&config.trace, config.objects, run.kind.needs_oracle(), progress)?;
+    let kind = policy(&config.policy)?;
+    complete(CacheRun::new(config, Some(kind), kind.make(config.dram))?, progress)
+}
+
+/// As [`run`], with a policy that the caller brings. `config` has its name.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_own(
+    config: &CacheRunConfig,
+    chooser: impl Chooser + 'static,
+    progress: &Progress,
+) -> Result<CacheReport, ReplayError> {
+    let cache = Box::new(OwnPolicy::new(config.dram.0, chooser));
+    complete(CacheRun::new(config, None, cache)?, progress)
+}
+
+fn complete(mut run: CacheRun<'_>, progress: &Progress) -> Result<CacheReport, ReplayError> {
+    let config = run.config;
+    let mut load = Load::open_for(&config.trace, config.objects, run.needs_oracle(), progress)?;
     run.fits(&load)?;
     let mut warm_up = SharedWarmUp::new(config, &mut load, progress)?;
     let mut batch = Vec::new();
@@ -275,25 +294,33 @@ impl SharedWarmUp {
 }
 
 impl<'a> CacheRun<'a> {
-    fn new(config: &'a CacheRunConfig) -> Result<Self, ReplayError> {
-        let kind = policy(&config.policy)?;
+    fn new(
+        config: &'a CacheRunConfig,
+        kind: Option<PolicyKind>,
+        cache: Box<dyn Policy>,
+    ) -> Result<Self, ReplayError> {
+        let name = kind.map_or(config.policy.as_str(), |kind| kind.name());
         if config.dram.0 == 0 {
             let why = "a cache of 0 bytes holds nothing";
             return Err(ReplayError::impossible("dram", why, "16MiB"));
         }
         if config.flash.0 > 0 {
-            let why = format!("{}: {} is a policy of DRAM alone", config.flash, kind.name());
-            let hint = format!("--policy flashcache --dram-policy {}, or --flash 0", kind.name());
+            let why = format!("{}: {name} is a policy of DRAM alone", config.flash);
+            let hint = format!("--policy flashcache --dram-policy {name}, or --flash 0");
             return Err(ReplayError::impossible("flash", why, &hint));
         }
         Ok(Self {
             config,
             kind,
-            cache: kind.make(config.dram),
+            cache,
             tally: HitCounts::default(),
             before: CacheCounts::default(),
             warm_up_report: None,
         })
+    }
+
+    fn needs_oracle(&self) -> bool {
+        self.kind.is_some_and(PolicyKind::needs_oracle)
     }
 
     fn fits(&self, load: &Load) -> Result<(), ReplayError> {
@@ -323,7 +350,7 @@ impl<'a> CacheRun<'a> {
         let refused = counts.refused - before.refused;
         CacheReport {
             kind: "modelled: counted while the trace was replayed",
-            policy: kind.name(),
+            policy: kind.map_or_else(|| config.policy.clone(), |kind| kind.name().into()),
             dram_bytes: config.dram.0,
             flash_bytes: config.flash.0,
             unit: load.unit(),
@@ -339,13 +366,13 @@ impl<'a> CacheRun<'a> {
             ghosts: cache.ghosts(),
             index_bytes: cache.memory() as u64,
             sketch_bytes: cache.sketch_memory() as u64,
-            ahead_bytes: if kind.needs_oracle() { load.ahead_bytes() } else { 0 },
+            ahead_bytes: if self.needs_oracle() { load.ahead_bytes() } else { 0 },
             input: load.note().clone(),
             warnings: warnings(Some((*kind, config.dram, refused)), load),
             provenance: CacheProvenance {
                 version: env!("CARGO_PKG_VERSION"),
                 config: (*config).clone(),
-                follows: kind.source(),
+                follows: kind.map_or("the program that called", PolicyKind::source),
                 trace: load.provenance(),
             },
         }
@@ -353,12 +380,12 @@ impl<'a> CacheRun<'a> {
 }
 
 /// Warnings about a trace, and about a cache with the number of misses that it did not admit.
-fn warnings(cache: Option<(PolicyKind, Bytes, u64)>, load: &Load) -> Vec<String> {
+fn warnings(cache: Option<(Option<PolicyKind>, Bytes, u64)>, load: &Load) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some((kind, dram, refused @ 1..)) = cache {
         let limit = match kind {
-            PolicyKind::S3Fifo => format!("as large as a tenth of the cache of {dram}"),
-            PolicyKind::WTinyLfu => format!("larger than a hundredth of the cache of {dram}"),
+            Some(PolicyKind::S3Fifo) => format!("as large as a tenth of the cache of {dram}"),
+            Some(PolicyKind::WTinyLfu) => format!("larger than a hundredth of the cache of {dram}"),
             _ => format!("larger than the cache of {dram}"),
         };
         warnings.push(format!("{refused} misses were not admitted: {limit}"));

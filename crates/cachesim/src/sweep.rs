@@ -5,7 +5,7 @@
 //! threads.
 
 use super::load::Load;
-use super::{CacheReport, CacheRun, CacheRunConfig, SharedWarmUp, WarmUpReport};
+use super::{CacheReport, CacheRun, CacheRunConfig, SharedWarmUp, WarmUpReport, policy};
 use gordon_cache::Request;
 use gordon_replay::ReplayError;
 use gordon_replay::threads::on_all_cores;
@@ -37,8 +37,8 @@ pub fn sweep(
         let why = "all caches of a sweep replay one trace, after one warm-up";
         return Err(ReplayError::impossible("sweep", why, "one sweep for each trace"));
     }
-    let mut runs = configs.iter().map(CacheRun::new).collect::<Result<Vec<_>, _>>()?;
-    let ahead = runs.iter().any(|one| one.kind.needs_oracle());
+    let mut runs = configs.iter().map(of_kind).collect::<Result<Vec<_>, _>>()?;
+    let ahead = runs.iter().any(|one| one.needs_oracle());
     let mut load = Load::open_for(&first.trace, first.objects, ahead, progress)?;
     runs.iter().try_for_each(|one| one.fits(&load))?;
     let mut warm_up = SharedWarmUp::new(first, &mut load, progress)?;
@@ -64,6 +64,11 @@ pub fn sweep(
     }
     warm_up.check_over()?;
     Ok(runs.iter().map(|one| one.report(&load)).collect())
+}
+
+fn of_kind(config: &CacheRunConfig) -> Result<CacheRun<'_>, ReplayError> {
+    let kind = policy(&config.policy)?;
+    CacheRun::new(config, Some(kind), kind.make(config.dram))
 }
 
 /// A part of the trace.

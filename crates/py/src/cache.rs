@@ -4,12 +4,13 @@ use crate::error::raise;
 use crate::watch::watch;
 use gordon_cachesim::flashcache::{self, FlashCacheConfig};
 use gordon_cachesim::tiered::{self, TieredConfig};
-use gordon_cachesim::{CacheRunConfig, CurveConfig, curve, policies, run, sweep};
+use gordon_cachesim::{CacheRunConfig, Chooser, CurveConfig, curve, policies, run, run_own, sweep};
 use gordon_config::from_json;
 use gordon_replay::results::json_tables::{self, JsonTables};
 use gordon_units::Progress;
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Simulates the cache that `config` (JSON) describes on its trace; returns the report as JSON.
 #[pyfunction]
@@ -19,6 +20,75 @@ pub fn cache_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -
     let work = |progress: &Progress| run(&config, progress);
     let report = watch(py, tick, work)?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
+}
+
+/// As [`cache_run`], with the policy `chooser`, an object with the methods `hit(key)`,
+/// `insert(key, size)` and `evict()`, which returns a key. Raises what these raise.
+#[pyfunction]
+#[pyo3(signature = (config, chooser, tick=None))]
+pub fn cache_run_own(
+    py: Python<'_>,
+    config: &str,
+    chooser: Py<PyAny>,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let config: CacheRunConfig = from_json(config, "cache").map_err(raise)?;
+    let error = Arc::default();
+    let chooser = PyChooser { chooser, error: Arc::clone(&error) };
+    // Attached once, since each call would otherwise make a thread state of the interpreter.
+    let work = |progress: &Progress| Python::attach(|_| run_own(&config, chooser, progress));
+    let ran = watch(py, tick, work)?;
+    if let Some(error) = error.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
+    }
+    serde_json::to_string(&ran.map_err(raise)?).map_err(raise)
+}
+
+/// A policy in Python.
+struct PyChooser {
+    chooser: Py<PyAny>,
+    /// The first error.
+    error: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl PyChooser {
+    fn fail(&self, error: PyErr) {
+        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+    }
+
+    fn tell(&self, method: &str, key: u64, size: Option<u64>) {
+        Python::attach(|py| {
+            let chooser = self.chooser.bind(py);
+            let told = match size {
+                Some(size) => chooser.call_method1(method, (key, size)),
+                None => chooser.call_method1(method, (key,)),
+            };
+            told.map_or_else(|error| self.fail(error), drop);
+        });
+    }
+}
+
+impl Chooser for PyChooser {
+    fn hit(&mut self, key: u64) {
+        self.tell("hit", key, None);
+    }
+
+    fn insert(&mut self, key: u64, size: u64) {
+        self.tell("insert", key, Some(size));
+    }
+
+    fn victim(&mut self) -> Option<u64> {
+        if self.error.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return None;
+        }
+        let key = Python::attach(|py| self.chooser.bind(py).call_method0("evict")?.extract());
+        key.map_err(|error| self.fail(error)).ok()
+    }
+
+    fn refused(&mut self, key: u64) {
+        self.fail(raise(format!("evict() returned {key}, which is not in the cache")));
+    }
 }
 
 /// Simulates the caches that `configs` (JSON list) describe on their common trace; returns a JSON

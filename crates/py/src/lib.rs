@@ -134,6 +134,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::flash_provision, module)?)?;
     module.add_function(wrap_pyfunction!(serve::cache_serve, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_run, module)?)?;
+    module.add_function(wrap_pyfunction!(cache::cache_run_own, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_curve, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_policies, module)?)?;

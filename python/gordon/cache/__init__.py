@@ -24,9 +24,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gordon import _core
-from gordon.cache import flashcache, serving
+from gordon.cache import flashcache, own, serving
 from gordon.cache.columns import tables, to_parquet
 from gordon.cache.objects import CachedObject, ObjectCache
+from gordon.cache.own import Chooser, OwnPolicy
 from gordon.cache.results import (
     ByLatency,
     OneLevelSweep,
@@ -38,6 +39,7 @@ from gordon.cache.results import (
     has_two_levels,
 )
 from gordon.cache.warmup import warm_up
+from gordon.errors import GordonError
 from gordon.options import Path, Progress, dealt
 from gordon.options.caches import SecondLevel
 from gordon.options.loads import TraceLoad
@@ -46,7 +48,9 @@ from gordon.sizes import doubling
 
 __all__ = [
     "CachedObject",
+    "Chooser",
     "ObjectCache",
+    "OwnPolicy",
     "html",
     "latency",
     "mrc",
@@ -61,7 +65,7 @@ __all__ = [
 def replay(
     trace: Path,
     *,
-    policy: str = "lru",
+    policy: str | OwnPolicy = "lru",
     dram: str,
     flash: str = "0",
     objects: bool = False,
@@ -71,8 +75,9 @@ def replay(
 ) -> Replay:
     """Replays a trace through a cache and returns its report: counts of hits and misses, ratios.
 
-    `dram` is the size of the cache in bytes (`16MiB`). `policy` is one of `policies()`, or
-    `flashcache`, a cache of two levels whose second level has `flash` bytes.
+    `dram` is the size of the cache in bytes (`16MiB`). `policy` is one of `policies()`, a class of
+    your own (`gordon.cache.own`) or the place of one (`mine.py:Fifo`), or `flashcache`, a cache of
+    two levels whose second level has `flash` bytes.
 
     Objects of an oracleGeneral trace or of a web server's log are cached whole. Block traces are
     cached in pages of 4 KiB; with `objects`, each request is one object.
@@ -92,20 +97,19 @@ def replay(
         return flashcache.run(config, two, flash, progress)
     (load,) = dealt(options, TraceLoad)
     config = load.config(trace) | start
-    config |= {
-        "policy": policy,
-        "dram": dram,
-        "flash": flash,
-        "objects": objects,
-    }
-    report: CacheReport = json.loads(_core.cache_run(json.dumps(config), progress))
+    config |= {"dram": dram, "flash": flash, "objects": objects}
+    chosen = own.named(policy)
+    if not isinstance(chosen, str):
+        return own.replay(config, chosen, progress)
+    text = json.dumps(config | {"policy": chosen})
+    report: CacheReport = json.loads(_core.cache_run(text, progress))
     return report
 
 
 def sweep(
     trace: Path,
     *,
-    policies: str | Sequence[str] = ("lru",),
+    policies: str | Sequence[str | OwnPolicy] = ("lru",),
     dram: str | Sequence[str],
     flash: str | Sequence[str] | None = None,
     cores: Sequence[int] = (),
@@ -120,6 +124,8 @@ def sweep(
     by size of flash. The replay uses all cores of the machine.
 
     `policies` are names, as text (`lru,sieve`) or as a list; `all` stands for all of `policies()`.
+    A list may have classes of your own, which read the trace once each; `mine.py:Fifo` is one in
+    text.
     `dram` is a range of sizes that double (`32MiB..1GiB`), several sizes (`32MiB,1GiB`), or a list.
 
     With `flash` or `cores`, caches have two levels (`flashcache`). `policies` are then those of
@@ -128,17 +134,25 @@ def sweep(
 
     The other parameters are those of `replay`.
     """
-    names = policies.split(",") if isinstance(policies, str) else list(policies)
-    if names == ["all"]:
-        names = [name for name, _, _ in _core.cache_policies()]
+    listed = policies.split(",") if isinstance(policies, str) else list(policies)
+    if listed == ["all"]:
+        listed = [name for name, _, _ in _core.cache_policies()]
+    chosen = [own.named(policy) for policy in dict.fromkeys(listed)]
+    names = [policy for policy in chosen if isinstance(policy, str)]
     sizes = doubling(dram, "--dram")
     start = {"warmup": warm_up(warmup)}
     if flash is not None or cores:
         load, two = dealt(options, TraceLoad, flashcache.FlashCacheOptions)
+        if len(names) < len(chosen):
+            raise GordonError(
+                "a policy of your own is for a cache of one level",
+                "leave out --flash and --cores",
+                kind="one-level-only",
+            )
         below = doubling("0" if flash is None else flash, "--flash", none=True)
         each = [
             {"dram_policy": name, "dram": f"{size}B", "flash": f"{under}B"}
-            for name in dict.fromkeys(names)
+            for name in names
             for size in sizes
             for under in below
         ]
@@ -148,14 +162,19 @@ def sweep(
         return two_levels
     (load,) = dealt(options, TraceLoad)
     common = load.config(trace) | {"objects": objects} | start
-    configs = [
-        common | {"policy": name, "dram": f"{size}B"}
-        for name in dict.fromkeys(names)
+    configs = [common | {"policy": name, "dram": f"{size}B"} for name in names for size in sizes]
+    # Built-in policies share one reading of the trace.
+    has_only_own = chosen and not names
+    text = "[]" if has_only_own else _core.cache_sweep(json.dumps(configs), progress)
+    swept = iter(json.loads(text))
+    replayed: list[CacheReport] = [
+        next(swept)
+        if isinstance(policy, str)
+        else own.replay(common | {"dram": f"{size}B"}, policy, progress)
+        for policy in chosen
         for size in sizes
     ]
-    one_level: OneLevelSweep = {
-        "points": json.loads(_core.cache_sweep(json.dumps(configs), progress))
-    }
+    one_level: OneLevelSweep = {"points": replayed}
     return one_level
 
 

@@ -54,8 +54,8 @@ class Cache:
     """A cache."""
 
     policy: Annotated[str, Text("NAME")] = "lru"
-    """Replacement policy: one of `gordon cache policies`, or flashcache for two levels, DRAM and
-    flash."""
+    """Replacement policy: one of `gordon cache policies`, a class in a file of yours
+    (mine.py:Fifo), or flashcache for two levels, DRAM and flash."""
     dram: Annotated[str, SIZE]
     """DRAM size. It holds objects or pages only, without metadata; with flashcache it includes
     tables and write buffer."""
@@ -150,7 +150,7 @@ class CacheSweep:
     """Caches of many sizes."""
 
     policies: Annotated[str | Sequence[str], Named("--policy"), Text("NAME,NAME...")] = "lru"
-    """Replacement policies (`gordon cache policies`), or all."""
+    """Replacement policies (`gordon cache policies`), or all; mine.py:Fifo is a class of yours."""
     dram: Annotated[str | Sequence[str], Text("SIZES")]
     """Cache sizes: 32MiB..1GiB doubles from the first to the last; or a list with commas."""
     flash: Annotated[str | Sequence[str] | None, Text("SIZES")] = None

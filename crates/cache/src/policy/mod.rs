@@ -7,6 +7,7 @@ mod fifo;
 mod frequency;
 mod lecar;
 mod lru;
+mod own;
 mod queue;
 mod s3fifo;
 mod sieve;
@@ -16,6 +17,7 @@ mod wtinylfu;
 use alloc::boxed::Box;
 use core::hint::black_box;
 use gordon_units::Bytes;
+pub use own::{Chooser, OwnPolicy};
 use queue::Queue;
 
 /// [`Request::next`] of an object that is not requested again.

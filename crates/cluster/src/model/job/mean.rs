@@ -144,7 +144,6 @@ fn mean_machine(of_jobs: &[&MeanMachine]) -> MeanMachine {
             price: known(|job| job.price),
             price_high: known(|job| job.price_high),
         },
-        ..of_jobs[0].clone()
     }
 }
 

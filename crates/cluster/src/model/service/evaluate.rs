@@ -435,7 +435,7 @@ impl<'a> ServiceModel<'a> {
         let counts = |of: fn(&ResourceUse) -> usize| answer.uses.map(|used| used.as_ref().map(of));
         ServiceReport {
             hardware: Hardware::of(
-                &self.space,
+                self.space,
                 design,
                 self.name(number),
                 design.machine.id.clone(),
