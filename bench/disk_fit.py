@@ -125,7 +125,7 @@ def main() -> None:
             try:
                 print("| " + " | ".join(row(name, args)) + " |", flush=True)
             except GordonError as error:
-                print(f"| {name} | {error.args[0]} |")
+                print(f"| {name} | {error.message} |")
         print()
 
 

@@ -79,7 +79,7 @@ def main() -> None:
         try:
             storage.characterise(path, sizes="4KiB", depths=[1], seconds=0.01)
         except GordonError as error:
-            print(f"left out: storage compared with fio: {error.args[0]}")
+            print(f"left out: storage compared with fio: {error.message}")
             return
         ratios = []
         for point in POINTS:

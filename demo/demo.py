@@ -64,7 +64,7 @@ def spark_job(work: Path) -> None:
         spark.require()
         java.find()
     except GordonError as error:
-        print(f"\n== the job on Spark is left out: {error.args[0]}")
+        print(f"\n== the job on Spark is left out: {error.message}")
         return
     run = work / "spark-sort"
     shutil.rmtree(run, ignore_errors=True)

@@ -75,8 +75,7 @@ def _guarded(area: str, what: str, check: Callable[[], list[Finding]]) -> list[F
     try:
         return check()
     except GordonError as error:
-        why, hint = (*map(str, error.args), "", "")[:2]
-        return [Finding(area, what, "no", why, hint)]
+        return [Finding(area, what, "no", error.message, error.hint)]
     except OSError as error:
         return [Finding(area, what, "no", f"{error.filename or 'system'}: {error.strerror}")]
 

@@ -12,18 +12,32 @@ from contextlib import contextmanager
 class GordonError(Exception):
     """An operation failed for a reason outside of Gordon.
 
-    `args` is `(message, hint)`; the hint may be empty. `kind` names the reason, as `unknown-name`;
-    it is empty for an error that has no kind yet.
+    `message` says what is wrong and where, `hint` what to try; the hint may be empty. Both are in
+    the text, and `args` is `(message, hint)`. `kind` names the reason, as `unknown-name`; it is
+    empty for an error that has no kind yet.
     """
 
     def __init__(self, message: str, hint: str = "", kind: str = "") -> None:
         super().__init__(message, hint)
         self.kind = kind
 
+    def __str__(self) -> str:
+        return f"{self.message}\n  try: {self.hint}" if self.hint else self.message
+
+    @property
+    def message(self) -> str:
+        """What is wrong, and where."""
+        return str(self.args[0])
+
+    @property
+    def hint(self) -> str:
+        """What to try."""
+        return str(self.args[1]) if len(self.args) > 1 else ""
+
     def at(self, where: str) -> "GordonError":
         """This error with its place in front of the message; no place if it is empty."""
-        message, hint = self.args
-        return GordonError(f"{where}: {message}" if where else message, hint, self.kind)
+        message = f"{where}: {self.message}" if where else self.message
+        return GordonError(message, self.hint, self.kind)
 
 
 def missing_package(name: str, extra: str) -> GordonError:

@@ -70,12 +70,11 @@ def whole(path: str | PathLike[str]) -> Iterator[str]:
             if partial.exists():
                 partial.replace(target)
     except GordonError as error:
-        if str(partial) not in error.args[0]:
+        if str(partial) not in error.message:
             raise
         # What writes the file knows only its temporary name.
-        what, hint = error.args
-        what = what.replace(str(partial), fspath(path))
-        raise GordonError(what, hint, kind=error.kind) from None
+        what = error.message.replace(str(partial), fspath(path))
+        raise GordonError(what, error.hint, kind=error.kind) from None
     finally:
         with suppress(OSError):
             partial.unlink()

@@ -27,7 +27,7 @@ def number(field: Any, what: str = "a value") -> float:
             try:
                 return parse(text)
             except GordonError as error:
-                why = error.args[0]
+                why = error.message
     raise GordonError(
         f"{what}: {why}",
         "a number above zero with its unit, as in 2.4GHz, 19W or 1.2V",

@@ -113,7 +113,7 @@ class Kind(Generic[R]):
         try:
             ran.kept()
         except GordonError as error:
-            raise CheckpointError(result, error.args[0], error.args[1], error.kind) from None
+            raise CheckpointError(result, error.message, error.hint, error.kind) from None
         return result
 
     def compare(

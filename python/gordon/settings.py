@@ -84,8 +84,8 @@ def _unknown(
     """No such name: the full paths that end like it where it stands alone, else the nearest."""
     error = unknown(what, name, here)
     full = [known for known in every if known.rpartition(".")[2] == path]
-    hint = " or ".join(f"`{known}`" for known in full) or error.args[1]
-    return GordonError(f"--set {key}: {error.args[0]}", hint, kind=error.kind)
+    hint = " or ".join(f"`{known}`" for known in full) or error.hint
+    return GordonError(f"--set {key}: {error.message}", hint, kind=error.kind)
 
 
 def paths(kind: str, items: str = "") -> list[str]:

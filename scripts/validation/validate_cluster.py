@@ -507,7 +507,7 @@ def main() -> None:
             sys.exit("error: no run was measured, so that there is no page to write")
         results = predictions()
     except GordonError as failed:
-        sys.exit(f"error: {failed.args[0]}")
+        sys.exit(f"error: {failed.message}")
     RESULTS.write_text(json.dumps(results))
     PAGE.write_text(page(results))
     print(f"wrote {PAGE}")

@@ -463,8 +463,8 @@ def main() -> None:
         work = given.work.resolve()
         results = Validation(work, given.records, given.runs, charge).measure()
     except GordonError as error:
-        hint = f"\n  try: {error.args[1]}" if error.args[1:] and error.args[1] else ""
-        raise SystemExit(f"error: {error.args[0]}{hint}") from None
+        hint = f"\n  try: {error.hint}" if error.hint else ""
+        raise SystemExit(f"error: {error.message}{hint}") from None
     except KeyboardInterrupt:
         raise SystemExit("interrupted; devices and mounts are taken down") from None
     (given.work / "results.json").write_text(json.dumps(results, indent=1) + "\n")

@@ -6,7 +6,7 @@
 
 An image holds the raw pages of simulated NAND under the flash translation layer; flushed data
 survive a power cut. A plain file is served with simulated response times and holds the data itself.
-A failure raises `gordon.GordonError`, whose args are (message, hint).
+A failure raises `gordon.GordonError`.
 """
 
 import http.client

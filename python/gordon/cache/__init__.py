@@ -15,8 +15,7 @@
     with gordon.cache.ObjectCache(dram="64MiB", flash="folder", flash_size="1GiB") as cache:
         cache.put(b"key", b"body"); cache.get(b"key"); cache.stats()["flash_hits"]
 
-The core replays the trace (`crates/cache`, `crates/replay`). Errors are `gordon.GordonError`, whose
-args are (what is wrong, what to try).
+The core replays the trace (`crates/cache`, `crates/replay`). A failure raises `gordon.GordonError`.
 """
 
 import json

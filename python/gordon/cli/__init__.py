@@ -312,8 +312,7 @@ def _help_of(context: click.Context | None) -> str:
 
 def _message_and_hint(error: BaseException) -> tuple[str, str]:
     if isinstance(error, GordonError):
-        what, hint = error.args
-        return str(what), str(hint)
+        return error.message, error.hint
     if isinstance(error, ImportError) and "_core" in str(error):
         return (
             "the Rust core of gordon is not built",

@@ -50,8 +50,8 @@ def reading(trace: str, given: dict[str, Any], *, objects: bool) -> Iterator[Non
             raise error from None
         if note is None:
             raise
-        what, hint = (*error.args, "", "")[:2]
-        raise GordonError(f"{what}\n  input: {note}", hint, kind=error.kind) from error
+        message = f"{error.message}\n  input: {note}"
+        raise GordonError(message, error.hint, kind=error.kind) from error
     note = _summary(trace, given, objects)
     if note is not None:
         click.echo(note, err=True)

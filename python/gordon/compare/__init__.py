@@ -5,8 +5,7 @@
     result.report["devices"][0]["time_s"], result.save("devices.html")
 
 Flash and disks are simulated. Measured storage is a result of `gordon storage characterise --json`:
-it knows single requests, so that its time is a range. A failure raises `gordon.GordonError`, whose
-args are (message, hint).
+it knows single requests, so that its time is a range. A failure raises `gordon.GordonError`.
 """
 
 from gordon.compare.result import Result

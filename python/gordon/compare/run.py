@@ -97,8 +97,7 @@ def _estimate(
 
 def _with_hint(error: GordonError) -> GordonError:
     """An error with another hint, if its own names an option that a comparison does not have."""
-    message, hint = (*error.args, "", "")[:2]
-    if "--set capacity" not in hint:
+    if "--set capacity" not in error.hint:
         return error
     try_instead = "larger devices, or --fit wrap, which takes addresses modulo the capacity"
-    return GordonError(message, try_instead, kind=error.kind)
+    return GordonError(error.message, try_instead, kind=error.kind)

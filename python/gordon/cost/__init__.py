@@ -12,7 +12,7 @@ disks as its section 6.1 proposes, `rack` is the node, enclosure and rack of its
 node, `tco` a job on machines that are bought or rented, `plan` a queue of jobs on the virtualised
 array of its section 6.3. Each result that the paper prints is next to the computed one.
 `gordon.grids` has the carbon of electricity, `gordon.cost.prices` prices of memory and storage by
-year. A failure raises `gordon.GordonError`, whose args are (message, hint).
+year. A failure raises `gordon.GordonError`.
 """
 
 from gordon.cost.petabyte import petabyte

@@ -6,7 +6,7 @@
 
 The Rust core simulates the mechanism, the cache and the command queue of each disk, request by
 request. It leaves out the file system, read errors and the CPU time of the host. Every value is
-modelled. A failure raises `gordon.GordonError`, whose args are (message, hint).
+modelled. A failure raises `gordon.GordonError`.
 """
 
 from gordon.disk.device import DEFAULT, load, names, text

@@ -7,7 +7,7 @@
 A meter is read by a thread of its own. An account of its samples gives the energy, mean power and
 energy above idle of each run, with the meter's resolution. Every value says whether it is measured,
 estimated, modelled or replayed. The energy of one process among others is left out: meters measure
-machines and parts. A failure raises `gordon.GordonError`, whose args are (message, hint).
+machines and parts. A failure raises `gordon.GordonError`.
 """
 
 from gordon.energy.find import candidates, chosen, named

@@ -112,7 +112,7 @@ def _meter(session: Session, sampler: Sampler, records: float | None) -> Account
         "above_idle_j": summary(_values(run["above_idle_j"] for run in known)),
         "tail": _tail(series, session, idle, known),
         "records_per_joule": _efficiency(records, known, walls),
-        "error": sampler.error.args[0] if sampler.error else None,
+        "error": sampler.error.message if sampler.error else None,
         "warnings": [],
     }
     account["warnings"] = [*meter.warnings, *_doubts(session, series, account)]

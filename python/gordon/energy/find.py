@@ -37,7 +37,7 @@ def candidates(root: Path = ROOT) -> list[Candidate]:
         try:
             found += look()
         except GordonError as error:
-            found.append(Candidate(name, "", why=error.args[0]))
+            found.append(Candidate(name, "", why=error.message))
         except OSError as error:
             found.append(Candidate(name, "", why=f"{error.filename}: {error.strerror}"))
     return found

@@ -127,8 +127,8 @@ def _probed(name: str, measures: str, path: Path, meter: Meter) -> Candidate:
     try:
         int(path.read_bytes())
     except OSError as error:
-        what, hint = unreadable(path, error).args
-        return Candidate(name, measures, why=what, hint=hint)
+        found = unreadable(path, error)
+        return Candidate(name, measures, why=found.message, hint=found.hint)
     except ValueError:
         return Candidate(name, measures, why=f"{path}: not a number")
     return Candidate(name, measures, meter)

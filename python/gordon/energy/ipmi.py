@@ -69,6 +69,5 @@ def find() -> list[Candidate]:
     try:
         meter.read()
     except GordonError as error:
-        what, hint = (*error.args, "")[:2]
-        return [Candidate(NAME, MEASURES, why=what, hint=hint)]
+        return [Candidate(NAME, MEASURES, why=error.message, hint=error.hint)]
     return [Candidate(NAME, MEASURES, meter)]

@@ -192,8 +192,7 @@ def machine(which: str, root: Path) -> Machine:
             module = catalogue.get("memory", table["memory"]["part"])
             overhead = catalogue.get("overhead", table["overhead"])
     except GordonError as error:
-        what, hint = error.args
-        raise GordonError(what, hint, kind="bad-machine") from None
+        raise GordonError(error.message, error.hint, kind="bad-machine") from None
     return Machine(
         core=_level(core),
         cores=count_of_processors(root),

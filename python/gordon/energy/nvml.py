@@ -84,4 +84,4 @@ def find(library: str = LIBRARY) -> list[Candidate]:
     except OSError:
         return [Candidate(NAME, MEASURES, why=f"cannot load {library}: no NVIDIA driver")]
     except GordonError as error:
-        return [Candidate(NAME, MEASURES, why=error.args[0])]
+        return [Candidate(NAME, MEASURES, why=error.message)]

@@ -46,7 +46,7 @@ class Rapl(Meter):
                 if channel.counted:
                     raise
                 self.warn(
-                    f"a subzone, which is not part of the sum, cannot be read: {error.args[0]}"
+                    f"a subzone, which is not part of the sum, cannot be read: {error.message}"
                 )
                 values.append(math.nan)
             if counter.was_reset:
@@ -136,18 +136,18 @@ def _candidate(
         except OSError as error:
             if not channel.counted:
                 continue
-            what, hint = unreadable(zone / "energy_uj", error).args
+            found = unreadable(zone / "energy_uj", error)
+            hint = found.hint
             if isinstance(error, PermissionError):
                 hint = f"sudo chmod a+r /{FOLDER}/intel-rapl:*/energy_uj, or run as root"
-            return Candidate(name, measures, why=what, hint=hint)
+            return Candidate(name, measures, why=found.message, hint=hint)
     if not any(channel.counted for channel, _ in readable):
         why = "only subzones can be read, and no top-level zone"
         return Candidate(name, measures, why=why, hint="mount the top-level zone, too")
     try:
         return Candidate(name, measures, Rapl(name, measures, readable, known))
     except GordonError as error:
-        what, hint = (*error.args, "")[:2]
-        return Candidate(name, measures, why=what, hint=hint)
+        return Candidate(name, measures, why=error.message, hint=error.hint)
 
 
 def _channel(there: dict[str, Path], zone: Path) -> tuple[str, Channel]:

@@ -106,7 +106,7 @@ class Sampler:
     def _miss(self, error: GordonError) -> None:
         if not self._ended:
             self.failure = error
-            self.series.miss(self._clock(), str(error.args[0]))
+            self.series.miss(self._clock(), str(error.message))
 
     def _fail(self, error: GordonError) -> None:
         with self._wake:

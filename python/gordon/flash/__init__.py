@@ -6,7 +6,7 @@
 
 The Rust core simulates the array, the flash translation layer, the controller and the host link,
 request by request. It leaves out the file system and the CPU time of the host. Every value is
-modelled. A failure raises `gordon.GordonError`, whose args are (message, hint). A run whose
+modelled. A failure raises `gordon.GordonError`. A run whose
 checkpoint could not be written raises `CheckpointError`, which has the `result` of the run.
 """
 

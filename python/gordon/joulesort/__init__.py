@@ -6,7 +6,7 @@
 
 The benchmark generates the input, sorts it several times while meters are read, and checks each
 output. A result with a failed check has no records per joule. The benchmark does not judge the
-accuracy of a meter. A failure raises `gordon.GordonError`, whose args are (message, hint).
+accuracy of a meter. A failure raises `gordon.GordonError`.
 """
 
 from collections.abc import Callable

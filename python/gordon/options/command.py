@@ -162,7 +162,7 @@ class _Nanoseconds(click.ParamType[int]):
         try:
             return _core.parse_ns(str(value))
         except GordonError as error:
-            self.fail(error.args[0], param, ctx)
+            self.fail(error.message, param, ctx)
 
 
 class _Seconds(click.ParamType[float]):
@@ -195,7 +195,7 @@ class _Size(click.ParamType[str]):
         try:
             _core.parse_bytes(str(value))
         except GordonError as error:
-            self.fail(error.args[0], param, ctx)
+            self.fail(error.message, param, ctx)
         return str(value)
 
 

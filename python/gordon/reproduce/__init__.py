@@ -7,7 +7,7 @@
 Names of this package are about the Gordon paper and traces of its jobs: `docs/design/paper-jobs.md`
 has all figures from the bundled traces. `gordon.reproduce.joulesort` is about the JouleSort paper,
 `gordon.reproduce.rewriting` about its Figure 10. Only the commands of `gordon reproduce` use this
-package. A failure raises `gordon.GordonError`, whose args are (message, hint).
+package. A failure raises `gordon.GordonError`.
 """
 
 from gordon.reproduce.row import MEAN, Row, as_result

@@ -74,7 +74,7 @@ class Agent:
                 raise GordonError(f"unknown op {op!r}", f"one of {known}", kind="unknown-op")
             return {"id": number, **operation(request)}
         except GordonError as error:
-            message, hint = error.args
+            message, hint = error.message, error.hint
             failure: Failure = {"kind": error.kind, "message": message, "hint": hint}
         except OSError as error:
             what = f"{error.filename or 'the system'}: {error.strerror}"

@@ -120,7 +120,7 @@ class Agent:
         except AgentLost as error:
             self.close()
             raise GordonError(
-                f"cannot start an agent on {host}: {error.args[0].partition(': ')[2]}",
+                f"cannot start an agent on {host}: {error.message.partition(': ')[2]}",
                 f"try: {shlex.join([*command[: -len(AGENT)], '--version'])}",
                 kind="unreachable-host",
             ) from None

@@ -135,7 +135,7 @@ class NodeCapture:
             clock = HostClock(host.clock_start, host.agent.clock())
             reply = host.agent.stop(PATIENCE_S)
         except AgentLost as error:
-            self._warn(host, error.args[0])
+            self._warn(host, error.message)
             return [self._node(host, scope, None, None) for scope in host.scopes], None
         traces = {trace["name"]: trace for trace in reply["traces"]}
         nodes = [self._node(host, scope, traces.get(scope["name"]), clock) for scope in host.scopes]
@@ -172,7 +172,7 @@ class NodeCapture:
             try:
                 host.agent.fetch(trace["folder"], trace["files"], self.folder.path / name)
             except AgentLost as error:
-                self._warn(host, error.args[0])
+                self._warn(host, error.message)
                 return made
         summary: TraceSummary = json.loads(_core.trace_summary(str(self.folder.path / name)))
         made["status"] = LOST if name in self.lost else COMPLETE

@@ -81,8 +81,8 @@ class Workplace:
         try:
             yield
         except GordonError as error:
-            what, hint = (*error.args, "", "")[:2]
-            raise GordonError(self._text(what), self._text(hint), kind=error.kind) from error
+            what, hint = self._text(error.message), self._text(error.hint)
+            raise GordonError(what, hint, kind=error.kind) from error
 
 
 @dataclass
@@ -143,7 +143,7 @@ def convert(sources: Sequence[Path], format_: str, place: Workplace) -> Converte
             trace_convert_activity(given, target, format_, tick=place.progress)
         )
     except GordonError as error:
-        what, hint = (*error.args, "", "")[:2]
+        what, hint = error.message, error.hint
         if hint.startswith(_OPTIONS):
             hint = (
                 f"`gordon trace convert {shlex.join(given)} OUT` with {hint}; then give OUT in its "

@@ -95,7 +95,7 @@ def created(out: str | PathLike[str]) -> Iterator[RunFolder]:
         made.commit()
     except BaseException as error:
         if made.has_trace():
-            text = error.args[0] if isinstance(error, GordonError) else type(error).__name__
+            text = error.message if isinstance(error, GordonError) else type(error).__name__
             made.report["error"] = text
             made.commit()
         else:

@@ -216,7 +216,7 @@ def _jobs(
             failed.append((one.path, error))
     if not made:
         raise failed[0][1]
-    made[0].warnings += [f"{error.args[0]}; {path} is left out" for path, error in failed]
+    made[0].warnings += [f"{error.message}; {path} is left out" for path, error in failed]
     ids = [job.name for job in made]
     if len(set(ids)) < len(ids):
         failures = {path for path, _ in failed}

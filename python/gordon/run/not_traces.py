@@ -66,7 +66,7 @@ def _check_file(path: Path) -> None:
     try:
         name = _requests(path)
     except GordonError as error:
-        what, hint = (*error.args, "", "")[:2]
+        what, hint = error.message, error.hint
         # The reader knows the output of other programs. The options that it names for all other
         # files are not those of a survey.
         if "--columns" not in hint:

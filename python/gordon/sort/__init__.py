@@ -9,7 +9,7 @@
 
 The Rust core sorts files larger than memory in one process: records in memory, temporary files on
 local folders, direct I/O. Sorting over several machines is left out. A failure raises
-`gordon.GordonError`, whose args are (message, hint).
+`gordon.GordonError`.
 """
 
 from gordon.options.sorting import IN_CORE, IO, METHODS, PARTIAL, Records, SortSettings

@@ -109,7 +109,7 @@ def _check_size(name: str, value: str | None) -> None:
     try:
         _core.parse_bytes(value)
     except GordonError as error:
-        what = f"--{name.replace('_', '-')}: {error.args[0]}"
+        what = f"--{name.replace('_', '-')}: {error.message}"
         raise GordonError(what, "a size, such as 64KiB or 2GB", kind="bad-size") from None
 
 

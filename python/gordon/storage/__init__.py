@@ -7,7 +7,7 @@
 
 The core measures real storage with direct I/O and simulates disks and flash. All requests of a
 point have the same size; file systems and the page cache are left out. A failure raises
-`gordon.GordonError`, whose args are (message, hint).
+`gordon.GordonError`.
 """
 
 from gordon.options.devices import DEPTHS

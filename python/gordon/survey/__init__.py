@@ -6,7 +6,7 @@
 
 The core replays the storage requests of the trace on each storage and scales CPU and network time
 to each machine or design. The software does not change with the machine. The models are in
-docs/design/cluster.md. A failure raises `gordon.GordonError`, whose args are (message, hint).
+docs/design/cluster.md. A failure raises `gordon.GordonError`.
 """
 
 from gordon.survey.run import run

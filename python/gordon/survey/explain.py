@@ -157,8 +157,8 @@ def explain(result: Mapping[str, Any], design: str | None = None) -> Explanation
     id = design or verdict.get("id") or by_time[0]["id"]
     if id not in rows:
         error = unknown("design of the result", id, list(rows))
-        hint = f"{error.args[1]}; --rows of gordon survey says how many are in it"
-        raise GordonError(error.args[0], hint, kind=error.kind)
+        hint = f"{error.hint}; --rows of gordon survey says how many are in it"
+        raise GordonError(error.message, hint, kind=error.kind)
     row = rows[id]
     of = _outcome(result, row)
     bill: BillReport | None = row.get("bill")

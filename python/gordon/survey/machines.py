@@ -142,13 +142,13 @@ class OfMachines(Model[Report, Answer]):
 
     def explained(self, error: GordonError) -> GordonError:
         """The error with ids instead of places in the list of machines, which users do not see."""
-        message = re.sub(r"\bcatalogue\.", "", error.args[0])
+        message = re.sub(r"\bcatalogue\.", "", error.message)
         for key, (option, example) in OPTIONS.items():
             if message.startswith(f"{key}:"):
                 text = f"{option}{message[len(key) :]}"
                 return GordonError(text, f"{option} {example}", kind="out-of-range")
         message = re.sub(r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", message)
-        return GordonError(message, error.args[1], kind=error.kind)
+        return GordonError(message, error.hint, kind=error.kind)
 
     def storage_kind(self, part: str | None) -> str | None:
         """The kind of a storage part."""

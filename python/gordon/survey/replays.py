@@ -112,12 +112,12 @@ def _compute(
 
 
 def _with_kept(error: GordonError, cache: AnyPath | None) -> GordonError:
-    hint = error.args[1]
+    hint = error.hint
     if cache is None:
         kept = "--cache DIR keeps the replays that are done"
     else:
         kept = f"the replays that are done are kept in {os.fspath(cache)}: run the survey again"
-    return GordonError(error.args[0], f"{hint}; {kept}", kind=error.kind)
+    return GordonError(error.message, f"{hint}; {kept}", kind=error.kind)
 
 
 class Worker:
@@ -134,8 +134,8 @@ class Worker:
         except GordonError as error:
             if error.kind not in OF_MACHINE:
                 raise
-            message = f"on {socket.gethostname()}: {error.args[0]}"
-            raise GordonError(message, error.args[1], kind=error.kind) from None
+            message = f"on {socket.gethostname()}: {error.message}"
+            raise GordonError(message, error.hint, kind=error.kind) from None
         if not Path(self.shared).exists():
             return entry
         _core.replay_keep(self.folder, job, entry)

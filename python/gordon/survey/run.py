@@ -168,7 +168,7 @@ def _spin_down(given: str | float | None) -> dict[str, float] | None:
         return {"after_s": _core.parse_ns(given) / 1e9}
     except GordonError as error:
         raise GordonError(
-            f"--spin-down {given}: {error.args[0]}", "15s, or auto", kind="bad-quantity"
+            f"--spin-down {given}: {error.message}", "15s, or auto", kind="bad-quantity"
         ) from None
 
 

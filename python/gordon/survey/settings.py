@@ -84,4 +84,4 @@ def _name(key: str, rest: str, what: str, known: list[str], below: list[str]) ->
 
 def _in(key: str, error: GordonError) -> GordonError:
     """The error, with the key that it is about."""
-    return GordonError(f"--set {key}: {error.args[0]}", error.args[1], kind=error.kind)
+    return GordonError(f"--set {key}: {error.message}", error.hint, kind=error.kind)

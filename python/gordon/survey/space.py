@@ -79,7 +79,7 @@ def blamed(space: str, settings: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except GordonError as error:
-        if settings or not _OF_SPACE.match(error.args[0]):
+        if settings or not _OF_SPACE.match(error.message):
             raise
         raise error.at(origin(space)) from None
 

@@ -121,7 +121,7 @@ class Command:
         leaf = name.rpartition(".")[2]
         full = [f"`{known}`" for known in self.device_keys if known.rpartition(".")[2] == leaf]
         error = unknown("key", name, [*self.options, *self.device_keys])
-        hint = " or ".join(full) or error.args[1]
+        hint = " or ".join(full) or error.hint
         if hint.startswith("one of "):
             keys = f", and `gordon schema {self.kind}` the keys of its device" if self.kind else ""
             hint = f"`gordon {self.name} --help` lists the options{keys}"

@@ -69,10 +69,10 @@ def check_objectives(objectives: list[Objective], row: Row) -> None:
             error = unknown("result", objective.name, numbers)
             leaf = objective.name.rpartition(".")[2]
             same = [name for name in numbers if name.rpartition(".")[2] == leaf]
-            hint = error.args[1] if len(error.args[1]) < 200 else ", ".join(numbers[:20])
+            hint = error.hint if len(error.hint) < 200 else ", ".join(numbers[:20])
             if same:
                 hint = " or ".join(f"`{name}`" for name in same[:5])
-            raise GordonError(f"objectives: {error.args[0]}", hint, kind=error.kind)
+            raise GordonError(f"objectives: {error.message}", hint, kind=error.kind)
         if row[objective.name] is not None and not is_number(row[objective.name]):
             raise GordonError(
                 f"objectives: the result {objective.name} is not a number",

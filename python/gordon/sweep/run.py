@@ -129,8 +129,7 @@ def simulate(item: tuple[str, Values]) -> Outcome:
         given.pop("set_values", None)
         return {"result": rows.flat(command.simulate(given, changes))}
     except GordonError as error:
-        what, hint = (*error.args, "", "")[:2]
-        return {"error": str(what), "hint": str(hint)}
+        return {"error": error.message, "hint": error.hint}
 
 
 def _result(sweep: Sweep, made: list[Row], failed: int, version: str) -> SweepResult:

@@ -7,7 +7,7 @@
     report = gordon.workload.run_app(app, "runs/my_job", nodes=2)
 
 `docs/design/corpora.md` describes the data, `docs/design/workload.md` the runs. A failure raises
-`gordon.GordonError`, whose args are (message, hint).
+`gordon.GordonError`.
 """
 
 from gordon.workload.app import App, run_app

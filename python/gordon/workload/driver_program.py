@@ -37,8 +37,7 @@ def main() -> None:
                 # The session stays until the capture has ended.
                 sys.stdin.readline()
     except GordonError as error:
-        message, hint = error.args
-        reply({"error": {"message": message, "hint": hint, "kind": error.kind}})
+        reply({"error": {"message": error.message, "hint": error.hint, "kind": error.kind}})
     except spark.errors() as error:
         reply({"failure": str(error)})
 

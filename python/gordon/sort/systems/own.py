@@ -168,7 +168,7 @@ def _number(table: dict[str, Any], key: str, where: str) -> float:
 def _of(table: dict[str, Any], key: str, kind: Any, where: str) -> Any:
     if key not in table:
         error = unknown("key", key, list(table))
-        near = error.args[1] if error.args[1].count("`") == 2 else ""
+        near = error.hint if error.hint.count("`") == 2 else ""
         hint = f"`{key}` in place of {near}" if near else ""
         raise GordonError(f"{where}: `{key}` is missing", hint, "bad-run")
     if not isinstance(table[key], kind):

@@ -280,7 +280,7 @@ class Search:
         except GordonError as error:
             if strict:
                 raise
-            trial.error = str(error.args[0])
+            trial.error = str(error.message)
         self.trials.append(trial)
         if trial.cost is not None:
             self._usual_s = max(0.7 * self._usual_s, self._clock() - begin)
