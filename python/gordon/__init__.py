@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gordon.errors import GordonError
 
 _PACKAGES = (
-    "block", "bundled", "cache", "cost", "disk", "energy", "flash", "joulesort", "reproduce", "run",
-    "sort", "storage", "survey", "sweep", "workload"
+    "block", "bundled", "cache", "compare", "cost", "disk", "energy", "flash", "joulesort",
+    "reproduce", "run", "sort", "storage", "survey", "sweep", "workload"
 )  # fmt: skip
 
 __all__ = ["GordonError", "__version__", *_PACKAGES]

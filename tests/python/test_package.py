@@ -16,7 +16,7 @@ from gordon import GordonError, _core
 from conftest import Run, raises
 
 PACKAGES = [
-    *("block", "bundled", "cache", "cost", "disk", "energy", "flash", "joulesort"),
+    *("block", "bundled", "cache", "compare", "cost", "disk", "energy", "flash", "joulesort"),
     *("reproduce", "run", "sort", "storage", "survey", "sweep", "workload"),
 ]
 
@@ -63,7 +63,13 @@ def test_an_error_has_a_message_a_hint_and_a_kind() -> None:
     error = GordonError("x.toml: not a text file", "a TOML file", "unreadable-file")
     assert error.args == ("x.toml: not a text file", "a TOML file")
     for one in (error, pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 our own
-        assert (one.args, one.kind) == (error.args, "unreadable-file")
+        assert (one.message, one.hint) == error.args
+        assert one.kind == "unreadable-file"
+    assert str(error) == "x.toml: not a text file\n  try: a TOML file"
+    assert str(GordonError("what")) == "what"
+    placed = error.at("space")
+    assert (placed.message, placed.hint) == ("space: x.toml: not a text file", "a TOML file")
+    assert placed.kind == error.kind
     assert (GordonError("what").args, GordonError("what").kind) == (("what", ""), "")
 
 
