@@ -26,12 +26,12 @@ class GordonError(Exception):
 
     @property
     def message(self) -> str:
-        """What is wrong, and where."""
+        """The text that says what is wrong, and where."""
         return str(self.args[0])
 
     @property
     def hint(self) -> str:
-        """What to try."""
+        """The text that says what to try."""
         return str(self.args[1]) if len(self.args) > 1 else ""
 
     def at(self, where: str) -> "GordonError":
