@@ -33,7 +33,8 @@ pub struct Application {
     pub duration: f64,
     /// When its first executor had started; 0 if executors were there before.
     pub startup: f64,
-    /// Seconds from the start of the application to that of this executor.
+    /// Seconds from the start of the application to that of this executor; 0 if tasks ran on it
+    /// before the time that is simulated.
     pub start_of_first: f64,
     /// Seconds of the application before the time that is simulated.
     pub before: f64,
@@ -227,11 +228,17 @@ impl Application {
         let added = log.executors.iter().map(|executor| clock.secs(executor.added));
         let first = added.fold(f64::INFINITY, f64::min);
         let before = start.saturating_sub(log.start).as_secs();
+        // Tasks before the part that is simulated have waited for it, on any cluster.
+        let is_awaited = kept.left_out.before == 0;
         let mut application = Self {
             name: log.name.clone(),
             duration: clock.secs(end),
             startup: if first.is_finite() { first.max(0.0) } else { 0.0 },
-            start_of_first: if first.is_finite() { (first + before).max(0.0) } else { 0.0 },
+            start_of_first: if is_awaited && first.is_finite() {
+                (first + before).max(0.0)
+            } else {
+                0.0
+            },
             before,
             executors: Executors::of(log, &kept, start),
             turnaround: kept.turnaround(log),
