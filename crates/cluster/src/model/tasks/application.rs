@@ -31,13 +31,9 @@ pub struct Application {
     pub name: String,
     /// Its length.
     pub duration: f64,
-    /// When its first executor had started; 0 if executors were there before.
+    /// When its first executor had started; 0 if executors were there before. A part of a log
+    /// begins once they are: `gordon workload run` waits for them, on any cluster.
     pub startup: f64,
-    /// Seconds from the start of the application to that of this executor; 0 if tasks ran on it
-    /// before the time that is simulated.
-    pub start_of_first: f64,
-    /// Seconds of the application before the time that is simulated.
-    pub before: f64,
     /// Stages that ran, by submission.
     pub stages: Vec<AppStage>,
     /// The tasks of all stages.
@@ -227,19 +223,10 @@ impl Application {
         let concurrent = Concurrency::of(log, &kept);
         let added = log.executors.iter().map(|executor| clock.secs(executor.added));
         let first = added.fold(f64::INFINITY, f64::min);
-        let before = start.saturating_sub(log.start).as_secs();
-        // Tasks before the part that is simulated have waited for it, on any cluster.
-        let is_awaited = kept.left_out.before == 0;
         let mut application = Self {
             name: log.name.clone(),
             duration: clock.secs(end),
             startup: if first.is_finite() { first.max(0.0) } else { 0.0 },
-            start_of_first: if is_awaited && first.is_finite() {
-                (first + before).max(0.0)
-            } else {
-                0.0
-            },
-            before,
             executors: Executors::of(log, &kept, start),
             turnaround: kept.turnaround(log),
             settings: log.settings.clone(),
@@ -282,11 +269,6 @@ impl Application {
             self.tasks[stage.tasks.clone()].iter().map(|task| task.shuffle_written).sum()
         };
         self.stages.iter().map(of_stage).fold(0.0, f64::max)
-    }
-
-    /// When the first executor has started on a cluster that takes `ratio` times as long for it.
-    pub fn startup_on(&self, ratio: f64) -> f64 {
-        (self.start_of_first * ratio - self.before).max(0.0)
     }
 
     /// All but the tasks.

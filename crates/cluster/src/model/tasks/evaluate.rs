@@ -393,8 +393,7 @@ impl<'a> TasksModel<'a> {
             cluster.node.speeds.each(cluster.node.slots) * f64::from(cluster.node.slots) * nodes;
         Doubts {
             durations: self.durations.at(cluster.nodes * cluster.node.slots),
-            start_of_first: self.application().start_of_first,
-            before: self.application().before,
+            startup: self.application().startup,
             warm_up: [0.0; 2],
             as_recorded: 0.0,
             speed,

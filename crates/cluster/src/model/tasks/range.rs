@@ -72,10 +72,8 @@ const DRIVER_NOISE: f64 = 0.3;
 pub(super) struct Doubts {
     /// Half of the 80 % range that tasks' durations make, as a logarithm.
     pub durations: f64,
-    /// Seconds in which the first executor started when it was recorded, and those of them before
-    /// the time that is simulated.
-    pub start_of_first: f64,
-    pub before: f64,
+    /// Seconds in which the first executor started when it was recorded.
+    pub startup: f64,
     /// What an assumed warm-up may take from the time, and add.
     pub warm_up: [f64; 2],
     /// Seconds with as many tasks as were recorded.
@@ -111,14 +109,10 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
             TasksSource::Runs => both(time, run_noise(outcome, node)),
             TasksSource::Durations => both(time, doubts.durations),
             TasksSource::Startup => {
-                let start = doubts.start_of_first * node.startup_ratio;
+                let start = doubts.startup * node.startup_ratio;
                 let [less, more] = kept_or_scaled(start, doubts.lone, node.startup_ratio);
                 let [noise_less, noise_more] = both(start, STARTUP_NOISE);
-                let after = |secs: f64| (secs - doubts.before).max(0.0);
-                [
-                    (less + noise_less).min(of(Part::Startup)),
-                    after(start + more + noise_more) - after(start),
-                ]
+                [(less + noise_less).min(of(Part::Startup)), more + noise_more]
             }
             TasksSource::WarmUp => doubts.warm_up,
             TasksSource::Tasks => {

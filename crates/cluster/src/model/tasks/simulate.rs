@@ -203,7 +203,7 @@ impl Run<'_> {
 /// each with the driver's time before it and its longest task alone on a node.
 pub fn critical_path(application: &Application, demands: &[TaskDemand], cluster: &Cluster) -> f64 {
     let node = &cluster.node;
-    let startup = application.startup_on(node.startup_ratio);
+    let startup = application.startup * node.startup_ratio;
     let mut ends: Vec<f64> = Vec::with_capacity(application.stages.len());
     for stage in &application.stages {
         let after = stage.after.iter().map(|at| ends[*at]).fold(0.0, f64::max);
@@ -299,7 +299,7 @@ impl Simulator {
         self.outcome.stages.clear();
         self.outcome.stages.resize(application.stages.len(), StageOutcome::default());
         self.stages.clear();
-        let startup = application.startup_on(node.startup_ratio);
+        let startup = application.startup * node.startup_ratio;
         // Executors start by turns of the nodes, each after the recorded delay of its number.
         let per_node = node.slots / node.executor_slots.max(1);
         for executor in 0..per_node * cluster.nodes {
