@@ -387,6 +387,25 @@ def _measured(results: Json) -> str:
     )
 
 
+def _repeats(results: Json) -> list[str]:
+    """How far apart the runs of one configuration are, which no prediction can be better than."""
+    differences = [
+        error(max(one["run_s"]), min(one["run_s"]))
+        for of_job in results["jobs"].values()
+        for one in of_job.values()
+        if len(one["run_s"]) > 1
+    ]
+    if not differences:
+        return []
+    return [
+        f"Of {len(differences)} configurations that were measured more than once, the longest run"
+        f" took {statistics.median(differences):.1f} % longer than the shortest (median;"
+        f" p90 {quantile(differences, 0.9):.1f} %): the same job differs by that much on this"
+        " machine, whose cores are shared with others.",
+        "",
+    ]
+
+
 def page(results: Json) -> str:
     """The page of results."""
     jobs = ", ".join(f"{job} ({size})" for job, size in results["sizes"].items())
@@ -430,6 +449,7 @@ def page(results: Json) -> str:
     lines += [
         "## Measured times",
         "",
+        *_repeats(results),
         "| job | nodes x cores | run | application |",
         "|---|---|---|---|",
     ]
