@@ -118,6 +118,9 @@ def test_a_simulated_device_is_between_the_bounds_of_its_own_characterisation(
         *("--depths", "1,32", "--patterns", patterns, "--json", str(own)),
     )
     assert ran.status == 0, ran.err
+    with raises("bad-measured", "disk.json", "simulated"):
+        gordon.compare.run(csv, ["sata-7200-1tb", str(own)], columns=COLUMNS)
+    own.write_text(own.read_text().replace("modelled: ", "measured: "))
     found = gordon.compare.run(
         csv, ["sata-7200-1tb", str(own)], columns=COLUMNS, closed_loop=True, queue_depth=32
     )

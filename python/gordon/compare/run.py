@@ -86,7 +86,7 @@ def _estimate(
     """The time on measured storage."""
     assert not isinstance(device, dict)
     file = fspath(device)
-    storage = saved.read(file, "a device of the comparison")
+    storage = saved.read(file, "a device of the comparison", may_be_modelled=False)
     report: MeasuredTimes = json.loads(
         _core.measured_times(
             as_json(storage), file, as_json(host.host()), as_json(load["trace"]), progress

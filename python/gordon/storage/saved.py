@@ -20,7 +20,7 @@ _MOST = {"size_bytes": 2**63, "queue_depth": 2**31}
 _POINT = ("pattern", "op", "size_bytes", "queue_depth", "requests", "elapsed_s", "latency_us")
 
 
-def read(file: str, user: str) -> Measured:
+def read(file: str, user: str, may_be_modelled: bool = True) -> Measured:
     """The storage for the core: its source and its points. Raises GordonError, which names the
     `user` of the file, such as a machine."""
 
@@ -39,6 +39,10 @@ def read(file: str, user: str) -> Measured:
     if kind is None:
         why = f"measured storage {file}: not a result of `gordon storage characterise`"
         raise error(why, measure)
+    if kind == "modelled" and not may_be_modelled:
+        raise error(
+            f"{file} is of a simulated device", f"the preset in its place: {report['storage']}"
+        )
     version = report["provenance"]["version"]
     if not _is_compatible(version):
         raise error(
