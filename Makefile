@@ -88,7 +88,7 @@ lint: build
 	$(VENV)/ruff format --check .
 	$(VENV)/ruff check .
 	$(VENV)/mypy
-	$(VENV)/zensical build --strict
+	$(VENV)/python scripts/build/website.py
 
 bench: build
 	$(VENV)/python bench/survey.py
@@ -160,7 +160,7 @@ wheel: build
 	$(VENV)/python scripts/build/wheel.py
 
 site: build
-	$(VENV)/zensical build --strict
+	$(VENV)/python scripts/build/website.py
 
 reference: build
 	$(VENV)/python scripts/build/reference.py

@@ -53,8 +53,10 @@ def pages() -> list[Path]:
         for its in section.values()
         for page in (its if isinstance(its, list) else [its])
     ]
-    docs = ROOT / site["docs_dir"]
-    return [ROOT / "README.md", *(docs / page for page in listed if page.startswith(SESSIONS))]
+    return [
+        ROOT / "README.md",
+        *(ROOT / "docs" / page for page in listed if page.startswith(SESSIONS)),
+    ]
 
 
 def blocks(page: str) -> list[Block]:

@@ -1,0 +1,49 @@
+"""Builds the site of docs/ into build/site with zensical, offline.
+
+    scripts/build/website.py
+
+The blocks of the pages say how they are run (scripts/build/guide.py), in words that other programs
+do not know; a copy of the pages in build/docs has what a reader needs of them. The exit status is 1
+if zensical warns, as of a missing page, or if a block is not shown as one.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS, COPY, SITE = (ROOT / name for name in ("docs", "build/docs", "build/site"))
+FENCE = re.compile(r"^```(\w+) (.+)$", re.MULTILINE)
+
+
+def plain(page: str) -> str:
+    """A page whose fences have a language, and a title if they are a file."""
+
+    def fence(found: re.Match[str]) -> str:
+        language, how = found.groups()
+        if how.startswith("not run: "):
+            return f"*Not run by the tests: {how.removeprefix('not run: ')}.*\n\n```{language}"
+        return f'```{language} title="{how}"' if language == "toml" else f"```{language}"
+
+    return FENCE.sub(fence, page)
+
+
+def main() -> None:
+    for folder in (COPY, SITE):
+        shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(DOCS, COPY, ignore=shutil.ignore_patterns("*.tar.xz"))
+    for page in COPY.rglob("*.md"):
+        page.write_text(plain(page.read_text()))
+    zensical = Path(sys.executable).parent / "zensical"
+    if subprocess.run([zensical, "build", "--strict", "--clean"], cwd=ROOT).returncode != 0:
+        sys.exit(1)
+    broken = [page for page in SITE.rglob("*.html") if "<p>```" in page.read_text()]
+    if broken:
+        sys.exit(f"error: blocks that are not shown: {', '.join(map(str, broken))}")
+    print(f"wrote {SITE}/index.html")
+
+
+if __name__ == "__main__":
+    main()
