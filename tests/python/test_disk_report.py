@@ -167,7 +167,11 @@ def test_a_comparison_fits_the_screen(
         (("compare", PAIR[0], PAIR[0], *LOAD), "same-name", ("sata-7200-1tb",)),
         (("compare", "none", *PAIR), "trace", ("none",)),
         (("compare", PAIR[0], "no-such", *LOAD), "unknown-name", ("disk preset `no-such`",)),
-        (("compare", *PAIR, *LOAD, "--set", "geometry.rpm=1"), "", ("geometry.rpm is 1",)),
+        (
+            ("compare", *PAIR, *LOAD, "--set", "geometry.rpm=1"),
+            "disk",
+            ("sata-7200-1tb", "geometry.rpm is 1"),
+        ),
         (("compare", *PAIR, *LOAD, "--report", "no/c.html"), "missing-folder", ("mkdir -p no",)),
         (("bench", *LOAD, "--report", "no/r.html"), "missing-folder", ("mkdir -p no",)),
         (("bench", *LOAD, "--report", "."), "is-a-folder", ("cannot write .",)),
