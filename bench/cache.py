@@ -7,7 +7,8 @@ The trace is of oracleGeneral, not compressed; without one it is made here: two 
 with a heavy tail. libCacheSim comes with `pip install libcachesim==0.3.5`. Both read the file, each
 time in a process of its own, as libCacheSim's random numbers continue from run to run; rates are
 requests per second of CPU time, the best of three runs. Counters of its W-TinyLFU take 58 times
-the cache. FlashCache is also run with objects in pieces; its lines have the number of operations.
+the cache. A policy in Python is compared with the same built-in one. FlashCache is also run with
+objects in pieces; its lines have the number of operations.
 The goal is twice libCacheSim's rate for LRU and S3-FIFO. How fast the policies are without reading:
 `cargo run --release -p gordon-cache --example cache_rate`.
 """
@@ -20,6 +21,7 @@ import struct
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -102,7 +104,23 @@ def timed(replay: Callable[[], T]) -> tuple[T, float]:
     return result, time.process_time() - start
 
 
-def ours(trace: Path, size: str, policy: str) -> int:
+class Fifo:
+    """First in, first out, as a person writes it."""
+
+    def __init__(self, capacity: int) -> None:
+        self.queue: deque[int] = deque()
+
+    def hit(self, key: int) -> None:
+        pass
+
+    def insert(self, key: int, size: int) -> None:
+        self.queue.append(key)
+
+    def evict(self) -> int:
+        return self.queue.popleft()
+
+
+def ours(trace: Path, size: str, policy: str | cache.OwnPolicy) -> int:
     """Misses."""
     report = cache.replay(trace, policy=policy, dram=size, format="oracleGeneral")
     return int(report["misses"])
@@ -156,12 +174,17 @@ def main() -> None:
         requests = trace.stat().st_size // 24
         print(f"{requests:,} requests")
         for size in sizes:
+            fifo_took = 0.0
             for policy in THEIRS:
                 misses, took = best(partial(ours, trace, size, policy))
+                fifo_took = took if policy == "fifo" else fifo_took
                 line = f"{size} {policy}: " + rate(misses, requests, took)
                 if peer:
                     line += compared(trace, size, policy, misses, requests / took)
                 print(line, flush=True)
+            misses, took = best(partial(ours, trace, size, Fifo))
+            line = f"{size} fifo in Python: {rate(misses, requests, took)}"
+            print(f"{line}; {took / fifo_took:.1f} times the time of fifo", flush=True)
         for dram, flash in LEVELS:
             (misses, counts), took = best(partial(two_levels, trace, dram, flash))
             line = f"flashcache {dram} + {flash}: {rate(misses, requests, took)}; {counts}"

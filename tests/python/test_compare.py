@@ -11,6 +11,7 @@ import pytest
 import gordon.compare
 import gordon.disk
 import gordon.flash
+from gordon.human import figures
 
 from conftest import Run, raises
 
@@ -87,6 +88,7 @@ def test_simulated_devices_have_the_figures_of_their_own_commands(csv: str) -> N
         # Queued, they take 0.8 s: less than a slow trace, more than a fast one.
         ({"speed": 10.0}, 400 * QUEUED, 0.1995 + 400 * ALONE),
         ({"closed_loop": True}, 400 * QUEUED, 400 * ALONE),
+        ({"gaps": True}, 400 * QUEUED, 400 * ALONE),
         ({"closed_loop": True, "repeat": 3}, 1200 * QUEUED, 1200 * ALONE),
     ],
 )
@@ -105,7 +107,8 @@ def test_the_time_on_measured_storage_is_between_bounds(
     times = options.get("repeat", 1)
     assert device["report"]["read"]["requests"] == 200 * times
     assert device["report"]["write"]["bytes"] == 200 * 4096 * times
-    assert f"ssd, as measured, takes {low:.3g}"[:24] in found.report["sentence"]
+    said = f"ssd, as measured, takes {figures(low)} to {figures(high)} s."
+    assert said in found.report["sentence"]
 
 
 def test_a_simulated_device_is_between_the_bounds_of_its_own_characterisation(
@@ -141,6 +144,23 @@ def test_what_was_not_measured_is_refused_or_said(csv: str, tmp_path: Path) -> N
     random = characterised(tmp_path / "random.json", ("random-read", "random-write"))
     found = gordon.compare.run(csv, ["nvme-tlc-1tb", random], columns=COLUMNS)
     assert [text for text in found.report["warnings"] if "sequential writes were not" in text]
+
+
+def test_gaps_add_to_both_bounds_and_trims_are_left_out(tmp_path: Path) -> None:
+    ssd = characterised(tmp_path / "ssd.json")
+    trims = tmp_path / "trims.csv"
+    trims.write_text("0,R,1,1\n5,D,1,1\n9,W,2,1\n")
+    found = gordon.compare.run(str(trims), ["nvme-tlc-1tb", ssd], columns=COLUMNS)
+    report = found.report["devices"][1]["report"]
+    assert "left_out" in report
+    assert (report["requests"], report["left_out"]) == (2, 1)
+    # Each request is issued 30 ms after the one before is complete.
+    gaps = tmp_path / "gaps.trace"
+    gaps.write_text("".join(f"R Miss {8 * n} 8 1000 30000\n" for n in range(1, 11)))
+    found = gordon.compare.run(str(gaps), ["sata-7200-1tb", ssd], format="disksim-validate")
+    device = found.report["devices"][1]
+    assert device["time_s_low"] == pytest.approx(0.3 + 10 * QUEUED)
+    assert device["time_s_high"] == pytest.approx(0.3 + 10 * ALONE)
 
 
 def test_bad_input_is_one_error(csv: str, tmp_path: Path) -> None:
@@ -186,5 +206,5 @@ def test_the_command_shows_writes_and_repeats(csv: str, tmp_path: Path, run: Run
     assert [one["id"] for one in report["devices"]] == shown
     assert report["sentence"] in ran.out
     text = pages[0].decode()
-    assert "2.00 to 6.00 s" in text or "2 to 6 s" in text
+    assert f"{figures(1.995)} to {figures(1.995 + 400 * ALONE)} s" in text
     assert "disk, simulated" in text

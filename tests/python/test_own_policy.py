@@ -1,4 +1,4 @@
-"""Replacement policies in Python beside the built-in ones."""
+"""Replacement policies in Python, compared with the built-in ones."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_same_policy_has_the_same_counts(
     assert ours["policy"] == own.__name__
 
 
-def test_own_policies_are_swept_beside_the_built_in_ones(trace: str) -> None:
+def test_own_policies_are_swept_with_the_built_in_ones(trace: str) -> None:
     swept = gordon.cache.sweep(
         trace, policies=["lru", Fifo, "fifo"], dram=["2000B", "4000B"], columns=COLUMNS
     )

@@ -73,6 +73,23 @@ def test_an_error_has_a_message_a_hint_and_a_kind() -> None:
     assert (GordonError("what").args, GordonError("what").kind) == (("what", ""), "")
 
 
+def test_a_package_of_an_extra_that_is_missing_is_one_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gordon.picture.find_spec", lambda name: None)
+    with raises("missing-package", "matplotlib") as error:
+        gordon.picture.check("plot.svg")
+    assert "gordon-storage[plot]" in error.value.hint
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "from gordon.errors import GordonError\n"
+        "try: import gordon.arrays\n"
+        "except GordonError as error: print(error.kind, error.hint)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stdout == "missing-package pip install 'gordon-storage[fit]'\n", ran.stderr
+
+
 def test_the_kind_of_an_error_of_the_core_is_its_variant(tmp_path: Path) -> None:
     assert GordonError is GordonError
     with raises("system", "no/in"):

@@ -57,25 +57,25 @@ impl PyChooser {
         first.get_or_insert(error);
     }
 
-    fn tell(&self, method: &str, key: u64, size: Option<u64>) {
+    fn call(&self, method: &str, key: u64, size: Option<u64>) {
         Python::attach(|py| {
             let chooser = self.chooser.bind(py);
-            let told = match size {
+            let called = match size {
                 Some(size) => chooser.call_method1(method, (key, size)),
                 None => chooser.call_method1(method, (key,)),
             };
-            told.map_or_else(|error| self.fail(error), drop);
+            called.map_or_else(|error| self.fail(error), drop);
         });
     }
 }
 
 impl Chooser for PyChooser {
     fn hit(&mut self, key: u64) {
-        self.tell("hit", key, None);
+        self.call("hit", key, None);
     }
 
     fn insert(&mut self, key: u64, size: u64) {
-        self.tell("insert", key, Some(size));
+        self.call("insert", key, Some(size));
     }
 
     fn victim(&mut self) -> Option<u64> {

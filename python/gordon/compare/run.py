@@ -54,17 +54,19 @@ def run(
             "leave out --precondition",
             kind="flash-only",
         )
-    found: dict[str, Run[DeviceRun] | Estimate] = {}
-    for kind, run_all in (
-        ("measured", lambda of: [_estimate(device, about, host, progress) for device in of]),
-        ("flash", lambda of: FLASH.run_all(about, flash, of, progress) if of else []),
-        ("disk", lambda of: DISK.run_all(about, disk, of, progress) if of else []),
-    ):
-        own = [device for device, its in zip(devices, kinds, strict=True) if its == kind]
-        try:
-            found |= {one.name: one for one in run_all(own)}
-        except GordonError as error:
-            raise _with_hint(error) from None
+
+    def of(kind: str) -> list[Device]:
+        return [device for device, its in zip(devices, kinds, strict=True) if its == kind]
+
+    try:
+        ran: list[Run[DeviceRun] | Estimate] = [
+            *(_estimate(device, about, host, progress) for device in of("measured")),
+            *FLASH.run_all(about, flash, of("flash"), progress),
+            *DISK.run_all(about, disk, of("disk"), progress),
+        ]
+    except GordonError as error:
+        raise _with_hint(error) from None
+    found = {one.name: one for one in ran}
     return Result(fspath(trace), host.seed, [found[name] for name in names])
 
 
