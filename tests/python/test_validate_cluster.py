@@ -139,3 +139,20 @@ def test_an_archive_has_the_runs_and_is_the_same_of_the_same_runs(
         return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
     assert files(tmp_path / "read") == files(kept)
+
+
+def test_output_in_memory_is_written_at_the_rate_of_the_disks(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes without a limit wrote 500 MB back within a second after the last stage. Two disks of
+    20 MB/s take 12.5 s for them."""
+    monkeypatch.setattr(script, "KEPT", tmp_path)
+    shutil.unpack_archive(script.archive_of("randomwriter"), tmp_path)
+    unlimited, limited = script.Cluster(2, 0.4), script.Cluster(2, 0.4, disk="20MB")
+    run = script.read("randomwriter", unlimited)[0]
+    measured = [one["run_s"] for one in script.read("randomwriter", limited)]
+    found = script.predict(run, unlimited, script.space(tmp_path / "space.toml"), "run")
+    slow = found[limited.name]
+    assert slow["time_s"] > found[unlimited.name]["time_s"] + 10
+    assert all(slow["time_s_low"] < secs < slow["time_s_high"] for secs in measured)
+    assert all(abs(slow["time_s"] / secs - 1) < 0.15 for secs in measured)

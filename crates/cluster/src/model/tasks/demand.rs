@@ -53,7 +53,7 @@ pub struct TaskDemand {
     pub files: [f64; 2],
     /// What it does if its cached block was evicted.
     pub recompute: Recompute,
-    /// The share of its bytes for which it waited.
+    /// The share of its bytes for which it waited; above 1 if other nodes used its storage.
     pub waited: f64,
     /// Bytes on disk for each byte that is spilled.
     pub spill_ratio: f64,
@@ -75,12 +75,13 @@ impl Demands {
     pub fn of(application: &Application, traced: &TracedNode) -> Self {
         let mut tasks = vec![TaskDemand::default(); application.tasks.len()];
         let mut warm_ups = Vec::with_capacity(application.stages.len());
+        let in_stages = written_in_stages(application);
         for (at, stage) in application.stages.iter().enumerate() {
             let counted = traced.counted.get(at).copied().unwrap_or(1.0).max(1.0);
             let recorded = &application.tasks[stage.tasks.clone()];
             let of_stage = &mut tasks[stage.tasks.clone()];
             for (demand, task) in of_stage.iter_mut().zip(recorded) {
-                *demand = demand_of(task, application, traced, counted);
+                *demand = demand_of(task, application, traced, [counted, in_stages]);
             }
             let secs = of_stage.iter().map(|demand| demand.work + demand.uncounted);
             let warm_up = WarmUp::of(recorded.iter().map(|task| task.first).zip(secs));
@@ -101,11 +102,21 @@ impl Demands {
     }
 }
 
+/// The share of the bytes that tasks write which storage has written before the last stage ends.
+fn written_in_stages(application: &Application) -> f64 {
+    let replicas = f64::from(application.recorded_replicas());
+    let of = |task: &AppTask| task.shuffle_written + task.output * replicas;
+    let written: f64 = application.tasks.iter().map(of).sum();
+    if written > 0.0 { (1.0 - application.written_back / written).max(0.0) } else { 1.0 }
+}
+
+/// What a task needs, of a stage whose nodes computed `counted` seconds for each that the engine
+/// counted, of an application that wrote the share `in_stages` of its bytes before its end.
 fn demand_of(
     task: &AppTask,
     application: &Application,
     traced: &TracedNode,
-    counted: f64,
+    [counted, in_stages]: [f64; 2],
 ) -> TaskDemand {
     let (stretch, speed) =
         (traced.speeds.stretch(task.concurrent), traced.speeds.of_core(task.concurrent));
@@ -116,15 +127,21 @@ fn demand_of(
     let rest = rest - more * stretch;
     let share = |part: f64, of: f64| if of > 0.0 { (part / of).min(1.0) } else { 0.0 };
     let spilled = task.spilled_disk;
-    let written = task.output + task.shuffle_written;
+    let output = task.output * in_stages;
+    let written = output + task.shuffle_written * in_stages;
     // A node writes the copies of the output of others, too.
-    let copied = task.output * f64::from(application.recorded_replicas() - 1);
+    let copied = output * f64::from(application.recorded_replicas() - 1);
     // A cached block comes from memory.
     let input = if task.block == Block::Found { 0.0 } else { task.input };
     let bytes = [input + spilled, written + copied + spilled];
     let seconds = traced.storage.map_or(0.0, |[read, write]| bytes[0] / read + bytes[1] / write);
     let seconds = seconds * task.concurrent;
-    let waited = share(rest, seconds);
+    // Nodes that wait longer than their own bytes take read what is on the storage of others.
+    let most = match traced.counted.is_empty() {
+        true => 1.0,
+        false => f64::from(application.executors.hosts.max(1)),
+    };
+    let waited = if seconds > 0.0 { (rest / seconds).min(most) } else { 0.0 };
     let waiting = waited * seconds;
     // More bytes than the storage moves in the time of the task were in the page cache.
     let on_disk = if seconds > 0.0 { share(run, seconds) } else { 1.0 };
@@ -138,10 +155,10 @@ fn demand_of(
         shuffled: task.shuffled,
         remote: task.remote,
         moved: [input * on_disk, written * on_disk],
-        output: task.output * on_disk,
+        output: output * on_disk,
         files: [task.shuffle_written, task.output],
         recompute: Recompute::default(),
-        waited: (waited / on_disk.max(f64::MIN_POSITIVE)).min(1.0),
+        waited: (waited / on_disk.max(f64::MIN_POSITIVE)).min(most),
         spill_ratio: if task.spilled > 0.0 { task.spilled_disk / task.spilled } else { 1.0 },
         memory: task.peak + task.spilled,
     }

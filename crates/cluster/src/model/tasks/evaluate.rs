@@ -188,11 +188,12 @@ impl<'a> TasksModel<'a> {
             (limit, rates) => rates.or(limit.map(|limit| [limit; 2])),
         };
         let traced = traced_node(survey, application, &reference, streams, storage);
-        let Demands { tasks, warm_ups } = Demands::of(application, &traced);
-        let mut work = Work { application: Cow::Borrowed(application), demands: Cow::Owned(tasks) };
-        if let Some([_, write]) = storage.filter(|_| !streams.is_empty()) {
-            find_written_back(work.application.to_mut(), survey, streams, write);
+        let mut ran = Cow::Borrowed(application);
+        if !streams.is_empty() {
+            find_written_back(ran.to_mut(), survey, streams, storage.map(|[_, write]| write));
         }
+        let Demands { tasks, warm_ups } = Demands::of(&ran, &traced);
+        let mut work = Work { application: ran, demands: Cow::Owned(tasks) };
         if let Some(partitions) = survey.partitions {
             work = work.split(|stage| match stage.is_shuffled {
                 true => partitions,
@@ -226,7 +227,10 @@ impl<'a> TasksModel<'a> {
             needs,
             durations: Durations::default(),
             recomputed: sum(|demand| demand.recompute.work),
-            moved: [sum(|demand| demand.moved[0]), sum(|demand| demand.moved[1])],
+            moved: [
+                sum(|demand| demand.moved[0]),
+                sum(|demand| demand.moved[1]) + work.application.written_back,
+            ],
             shuffled: sum(|demand| demand.shuffled),
             compared: Compared::of(&survey.catalogue.machines, &survey.goals),
             answers: (0..space.held.len() * space.nodes.len()).map(|_| OnceLock::new()).collect(),

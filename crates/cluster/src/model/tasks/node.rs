@@ -145,7 +145,7 @@ impl TaskPhases {
         let of_disk = |secs: f64| if secs > 0.0 { secs / disk } else { 0.0 };
         // Each node also writes the copies of others, and the link carries them.
         let copied = demand.output * f64::from(cluster.replicas - 1);
-        let behind = moved * (1.0 - demand.waited)
+        let behind = moved * (1.0 - demand.waited).max(0.0)
             + secs([demand.shuffled * node.held.shuffle_on_disk, copied]);
         let remote = demand.shuffled * (1.0 - 1.0 / f64::from(cluster.nodes));
         let fetch = match demand.remote > 0.0 {

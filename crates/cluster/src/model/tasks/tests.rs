@@ -390,6 +390,59 @@ fn tasks_read_on_a_node_take_the_same_time_on_it() {
 }
 
 #[test]
+fn bytes_that_are_written_back_at_the_end_are_not_written_before() {
+    let mut application = chain(&[3]);
+    for task in &mut application.tasks {
+        *task = AppTask { wall: 3.0, cpu: 2.0, concurrent: 1.0, output: 80e6, ..*task };
+    }
+    let traced = TracedNode {
+        speeds: Speeds::new(1.0, |_| 1.0),
+        storage: Some([100e6, 100e6]),
+        heap: 1e9,
+        counted: Vec::new(),
+    };
+    for (back, moved, waited) in [(0.0, 80e6, 1.0), (120e6, 40e6, 1.0), (300e6, 0.0, 0.0)] {
+        application.written_back = back;
+        for found in Demands::of(&application, &traced).tasks {
+            near(found.moved[1], moved);
+            near(found.output, moved);
+            near(found.waited, waited);
+            // What did not wait for storage was computing.
+            near(found.work + found.uncounted, 3.0 - moved / 100e6);
+        }
+    }
+}
+
+#[test]
+fn tasks_may_wait_for_a_node_that_serves_all() {
+    let mut application = chain(&[2]);
+    application.executors.hosts = 2;
+    for task in &mut application.tasks {
+        *task = AppTask { wall: 5.0, cpu: 2.0, concurrent: 1.0, input: 200e6, ..*task };
+    }
+    let mut traced = TracedNode {
+        speeds: Speeds::new(1.0, |_| 1.0),
+        storage: Some([100e6, 100e6]),
+        heap: 1e9,
+        counted: vec![1.0],
+    };
+    let fast = |wall: f64, application: &mut Application, traced: &TracedNode| {
+        application.tasks.iter_mut().for_each(|task| task.wall = wall);
+        let found = Demands::of(application, traced).tasks;
+        near(time(application, &found, &cluster(2, 1)), wall);
+        let mut faster = cluster(2, 1);
+        faster.node.storage = [200e6, 200e6];
+        time(application, &found, &faster)
+    };
+    near(fast(5.0, &mut application, &traced), 2.0 + 1.5);
+    // Not longer than if one node served both: what remains is computing.
+    near(fast(7.0, &mut application, &traced), 3.0 + 2.0);
+    // Without traces of the nodes what remains may be computing.
+    traced.counted.clear();
+    near(fast(5.0, &mut application, &traced), 3.0 + 1.0);
+}
+
+#[test]
 fn a_stage_in_other_parts_does_the_same_work() {
     let application = chain(&[6, 3]);
     let demands = vec![TaskDemand { shuffled: 10.0, warm_up: 0.5, ..computing(1.0) }; 9];

@@ -51,26 +51,33 @@ pub(super) fn traced_node(
 }
 
 /// Splits the time after the last stage into that of the driver and the time in which the nodes
-/// wrote back what they had written to memory, as far as their storage, of which `write` bytes a
-/// second are known, was busy with it.
+/// wrote back what they had written to memory. That is as long as the bytes take the storage, of
+/// which `write` bytes a second are known, or else as long as it was busy. Of the sample in which
+/// the last stage ended, as many bytes count as the storage can have written after that.
 pub(super) fn find_written_back(
     application: &mut Application,
     survey: &TasksSurvey,
     streams: &[JobStream],
-    write: f64,
+    write: Option<f64>,
 ) {
     let window = (application.duration - application.tail, application.duration);
     let lags = Lags::new(&survey.lags);
     let written = |(at, stream): (usize, &JobStream)| {
-        covered(stream, lags.of(at), window).map(|(sample, share)| sample.write * share).sum()
+        covered(stream, lags.of(at), window).fold([0.0; 2], |[bytes, busy], (sample, share)| {
+            let secs = write.map_or(sample.busy, |rate| sample.write / rate);
+            let after = match share < 1.0 && secs > 0.0 {
+                true => (share * sample.span / secs).min(1.0),
+                false => share.ceil(),
+            };
+            [bytes + sample.write * after, busy + secs * after]
+        })
     };
-    let by_node: Vec<f64> = streams.iter().enumerate().map(written).collect();
-    let busiest = by_node.iter().copied().fold(0.0, f64::max);
-    if busiest > 0.0 && application.tail > 0.0 {
-        let secs = (busiest / write).min(application.tail);
-        application.tail -= secs;
-        application.written_back = by_node.iter().sum::<f64>() * secs * write / busiest;
+    let mut longest = 0.0_f64;
+    for [bytes, busy] in streams.iter().enumerate().map(written) {
+        application.written_back += bytes;
+        longest = longest.max(busy);
     }
+    application.tail -= longest.min(application.tail);
 }
 
 /// The samples of a node in a window, in seconds after the start of the first node, each with the
