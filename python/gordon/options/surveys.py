@@ -139,7 +139,8 @@ class SurveyOptions(UseOptions, GoalOptions, ServiceOptions, SpinDownOptions):
     seconds after the start of the traces. The stages model uses them; of machines, the limits of
     each stage are reported."""
     partitions: Annotated[int | None, COUNT] = None
-    """Of the tasks model: tasks of each stage that reads shuffle data. Default: as recorded."""
+    """Of the tasks model: tasks of each stage that reads shuffle data, 1 to 100,000. Default: as
+    recorded."""
     rows: Annotated[int, Whole(0)] = 1000
     """Designs in the result; those on the Pareto front and the named ones are always in it."""
     table: Annotated[Path | None, Named("--parquet"), Text("PATH")] = None

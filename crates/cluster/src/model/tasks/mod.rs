@@ -50,6 +50,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+/// Partitions of a stage at most: the memory and the time of a survey are in proportion to them.
+const MOST_PARTITIONS: u32 = 100_000;
+/// Spark refuses executors of less: one and a half times its reserved 300 MiB.
+const LEAST_HEAP: Bytes = Bytes(450 << 20);
+
 /// A survey of machines and numbers of nodes for an application of Spark.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -237,7 +242,16 @@ fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
     if let Some((key, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
         return impossible(key, "0 is not above zero".into());
     }
-    let above_zero = [("driver_speed", survey.driver_speed), ("storage_rate", survey.storage_rate)];
+    if let Some(bad) = survey.partitions.filter(|partitions| *partitions > MOST_PARTITIONS) {
+        return impossible("partitions", format!("{bad} is above {MOST_PARTITIONS}"));
+    }
+    if let Some(bad) = survey.executor.memory.filter(|memory| *memory < LEAST_HEAP) {
+        return impossible(
+            "executor.memory",
+            format!("{bad} is below {LEAST_HEAP}, Spark's least"),
+        );
+    }
+    let above_zero = [("driver.speed", survey.driver_speed), ("storage_rate", survey.storage_rate)];
     for (key, value) in above_zero {
         if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
             return impossible(key, format!("{value} is not above zero"));
