@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import final
 
+#: The functions and classes that exist on Linux only; elsewhere each is an object that raises.
+NEEDS_LINUX: list[str]
+
 def version() -> str: ...
 def parse_bytes(text: str) -> int:
     """`64KiB`, `64k` -> 65536."""

@@ -7,6 +7,7 @@ changed; the trace is made in a folder that is removed.
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -59,15 +60,27 @@ class Examined(TypedDict):
 
 def examine() -> Examined:
     """Examines this machine. A check that fails is a finding, not an error."""
-    found = [
-        *_guarded("trace", "a command", _tracing),
-        *_meters(),
-        *_files(),
-        *_spark(),
-        *_served(),
-        *_engines(),
-    ]
+    found = [*(_of_linux() if sys.platform == "linux" else _elsewhere()), *_engines()]
     return {"version": _core.version(), "findings": [asdict(one) for one in found]}
+
+
+def _of_linux() -> Iterator[Finding]:
+    yield from _guarded("trace", "a command", _tracing)
+    yield from _meters()
+    yield from _files()
+    yield from _spark()
+    yield from _served()
+
+
+def _elsewhere() -> Iterator[Finding]:
+    yield Finding("survey, flash, disk, cache", "surveys and simulations", "yes", "on any system")
+    yield Finding(
+        "trace, meter, sort, block, storage, workload",
+        "what records, sorts or serves",
+        "no",
+        "it needs Linux",
+        "a machine, a container or WSL with Linux",
+    )
 
 
 def _guarded(area: str, what: str, check: Callable[[], list[Finding]]) -> list[Finding]:

@@ -1,12 +1,14 @@
 """Temporary folders that are removed afterwards, even those of a process that was killed."""
 
-import fcntl
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from gordon.locks import hold
 
 #: Locked while its folder is in use.
 LOCK = "lock"
@@ -21,11 +23,13 @@ def scratch(folder: str | os.PathLike[str], prefix: str) -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
     place = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
     try:
-        # The folder has its name once it is locked: another process sees a held lock, or none.
-        draft = place / f"{LOCK}.part"
+        # The file has its name once it is locked: another process sees a held lock, or none.
+        # Windows renames no open file; there a process that looks at this moment sees a free lock.
+        draft = place / (f"{LOCK}.part" if sys.platform != "win32" else LOCK)
         with draft.open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            draft.rename(place / LOCK)
+            hold(file)
+            if draft.name != LOCK:
+                draft.rename(place / LOCK)
             yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -33,6 +37,6 @@ def scratch(folder: str | os.PathLike[str], prefix: str) -> Iterator[Path]:
 
 def _is_left(place: Path) -> bool:
     with suppress(OSError), (place / LOCK).open() as file:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        hold(file)
         return True
     return False

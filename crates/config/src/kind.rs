@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// A kind of config, such as `disk`: its name and its type.
+#[derive(Clone, Copy)]
 pub struct Kind {
     /// The name that users write.
     pub name: &'static str,
@@ -49,6 +50,7 @@ fn toml_to_json<T: DeserializeOwned + Serialize>(
 }
 
 /// A kind of report, such as `flash-run`: its name and its type.
+#[derive(Clone, Copy)]
 pub struct ReportKind {
     /// The name of the kind.
     pub name: &'static str,

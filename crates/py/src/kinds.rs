@@ -1,13 +1,9 @@
-//! The kinds of config that users write, and the kinds of report.
+//! The kinds of config that users write, and the kinds of report, without those of Linux.
 
-use crate::block::{Created, Ready};
-use crate::nodes::CaptureReport;
 use crate::trace::FormatRow;
-use gordon_blockdev::Status;
 use gordon_cachesim::flashcache::{Design, FlashCacheReport};
 use gordon_cachesim::tiered::TieredReport;
 use gordon_cachesim::{CacheReport, CurveReport};
-use gordon_capture::CaptureOutcome;
 use gordon_cluster::model::doubt::{DoubtsReport, RankingReport};
 use gordon_cluster::model::job::mean::JobMeanReport;
 use gordon_cluster::model::job::report::{JobExtras, MachineReport};
@@ -22,27 +18,21 @@ use gordon_cluster::trace::measured_times::MeasuredTimes;
 use gordon_config::{Kind, ReportKind};
 use gordon_hdd::DiskConfig;
 use gordon_hdd::classic::ClassicConfig;
-use gordon_objectcache::{
-    Checked as ObjectCacheChecked, Recovery as ObjectCacheRecovery, Stats as ObjectCacheStats,
-};
 use gordon_plan::{JobQueue, PlanReport};
-use gordon_probe::{CharacteriseReport, TargetDescription};
 use gordon_replay::characterise;
 use gordon_replay::replicas::ReplicasReport;
 use gordon_replay::results::disk::DiskReport;
 use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
 use gordon_replay::wa::WaReport;
-use gordon_sort::{Generated, Settings, SortReport, Validated};
 use gordon_ssd::SsdConfig;
-use gordon_store::{CheckReport, ExportReport, RepairReport, Wear};
 use gordon_trace::activity::ActivityReport;
 use gordon_trace::formats::ConversionReport;
 use gordon_trace::spark::{EventLogSummary, NetworkEstimate, RecordedStages};
 use gordon_trace::{AnonymiseReport, TraceSummary};
-use gordon_workload::{CorpusManifest, WebReport};
+use gordon_workload::WebReport;
 
-pub(crate) const KINDS: [Kind; 13] = [
+pub(crate) const KINDS: [Kind; 12] = [
     Kind::of::<Space>("space"),
     Kind::of::<Cpu>("cpu"),
     Kind::of::<Memory>("memory"),
@@ -54,12 +44,11 @@ pub(crate) const KINDS: [Kind; 13] = [
     Kind::of::<DiskConfig>("disk"),
     Kind::of::<ClassicConfig>("drive"),
     Kind::of::<Design>("flashcache"),
-    Kind::of::<Settings>("sort"),
     Kind::of::<JobQueue>("jobs"),
 ];
 
 /// A type of the Python package has the name of its kind; `scripts/build/results.py` writes them.
-pub(crate) const REPORTS: [ReportKind; 46] = [
+pub(crate) const REPORTS: [ReportKind; 28] = [
     ReportKind::of::<SurveyReport<DesignReport, PaperExtras>>("paper-survey"),
     ReportKind::of::<SurveyReport<MachineReport, JobExtras>>("job-survey"),
     ReportKind::of::<SurveyReport<TasksReport, TasksExtras>>("tasks-survey"),
@@ -76,26 +65,9 @@ pub(crate) const REPORTS: [ReportKind; 46] = [
     ReportKind::of::<CurveReport>("curve-report"),
     ReportKind::of::<FlashCacheReport>("flash-cache-report"),
     ReportKind::of::<TieredReport>("tiered-report"),
-    ReportKind::of::<ObjectCacheStats>("object-cache-stats"),
-    ReportKind::of::<ObjectCacheRecovery>("object-cache-recovery"),
-    ReportKind::of::<ObjectCacheChecked>("object-cache-checked"),
-    ReportKind::of::<SortReport>("sort-report"),
-    ReportKind::of::<Generated>("generated"),
-    ReportKind::of::<Validated>("validated"),
-    ReportKind::of::<CharacteriseReport>("measured-storage"),
     ReportKind::of::<characterise::CharacteriseReport>("simulated-storage"),
-    ReportKind::of::<TargetDescription>("target-description"),
     ReportKind::of::<MeasuredTimes>("measured-times"),
-    ReportKind::of::<CheckReport>("check-report"),
-    ReportKind::of::<RepairReport>("repair-report"),
-    ReportKind::of::<ExportReport>("export-report"),
-    ReportKind::of::<Wear>("wear"),
-    ReportKind::of::<Created>("created"),
-    ReportKind::of::<Ready>("ready"),
-    ReportKind::of::<Status>("block-status"),
     ReportKind::of::<TraceSummary>("trace-summary"),
-    ReportKind::of::<CaptureOutcome>("capture-outcome"),
-    ReportKind::of::<CaptureReport>("capture-report"),
     ReportKind::of::<FormatRow>("format-row"),
     ReportKind::of::<ConversionReport>("conversion-report"),
     ReportKind::of::<ActivityReport>("activity-report"),
@@ -104,6 +76,5 @@ pub(crate) const REPORTS: [ReportKind; 46] = [
     ReportKind::of::<RecordedStages>("recorded-stages"),
     ReportKind::of::<NetworkEstimate>("network-estimate"),
     ReportKind::of::<WebReport>("web-report"),
-    ReportKind::of::<CorpusManifest>("corpus-manifest"),
     ReportKind::of::<PlanReport>("plan-report"),
 ];

@@ -1,35 +1,59 @@
 //! `gordon._core`: each function converts its arguments, calls the core with the interpreter
 //! released, and converts the result. No logic.
 
-mod block;
 mod cache;
-mod corpus;
 mod disk;
 mod error;
 mod flash;
 mod io;
 mod kinds;
-mod nodes;
-mod object_cache;
 mod plan;
 mod power;
 mod probe;
 mod replicas;
 mod run;
-mod serve;
-mod sort;
-mod sort_data;
 mod survey;
 mod trace;
 mod watch;
 mod web;
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod not_linux;
+
 use error::{GordonError, raise};
 use gordon_config as config;
 use gordon_units::{Bytes, DataRate, Hertz, Ns, ParseError, Volts, Watts};
 use kinds::{KINDS, REPORTS};
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(not(target_os = "linux"))]
+use not_linux as platform;
 use pyo3::prelude::*;
 use std::str::FromStr;
+
+/// The functions and classes that exist on Linux only.
+const NEEDS_LINUX: [&str; 18] = [
+    "trace_record",
+    "NodeCapture",
+    "sort_run",
+    "io_target",
+    "io_probe",
+    "io_characterise",
+    "cache_serve",
+    "corpus_generate",
+    "block_create",
+    "block_serve",
+    "block_check",
+    "block_export",
+    "block_repair",
+    "block_wear",
+    "block_image",
+    "sort_generate",
+    "sort_validate",
+    "ObjectCache",
+];
 
 /// The version of the core.
 #[pyfunction]
@@ -81,21 +105,24 @@ fn parse_volts(text: &str) -> PyResult<f64> {
 /// Parses and checks TOML of a kind and returns it as JSON.
 #[pyfunction]
 fn load_toml(kind: &str, text: &str, origin: &str) -> PyResult<String> {
-    let kind = config::find(&KINDS, kind).map_err(raise)?;
+    let all = [&KINDS[..], &platform::KINDS].concat();
+    let kind = config::find(&all, kind).map_err(raise)?;
     kind.to_json(text, origin).map_err(raise)
 }
 
 /// The JSON Schema of a kind of config.
 #[pyfunction]
 fn schema(kind: &str) -> PyResult<String> {
-    let kind = config::find(&KINDS, kind).map_err(raise)?;
+    let all = [&KINDS[..], &platform::KINDS].concat();
+    let kind = config::find(&all, kind).map_err(raise)?;
     kind.schema().map_err(raise)
 }
 
 /// The JSON Schema of a kind of report.
 #[pyfunction]
 fn report_schema(kind: &str) -> PyResult<String> {
-    let kind = config::find(&REPORTS, kind).map_err(raise)?;
+    let all = [&REPORTS[..], &platform::REPORTS].concat();
+    let kind = config::find(&all, kind).map_err(raise)?;
     kind.schema().map_err(raise)
 }
 
@@ -112,15 +139,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_toml, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(report_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::trace_record, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
-    module.add_class::<nodes::NodeCapture>()?;
-    module.add_function(wrap_pyfunction!(sort::sort_run, module)?)?;
     module.add_class::<run::RunResult>()?;
     module.add_class::<run::RunTable>()?;
-    module.add_function(wrap_pyfunction!(io::io_target, module)?)?;
-    module.add_function(wrap_pyfunction!(io::io_probe, module)?)?;
-    module.add_function(wrap_pyfunction!(io::io_characterise, module)?)?;
     module.add_function(wrap_pyfunction!(io::device_characterise, module)?)?;
     module.add_function(wrap_pyfunction!(io::measured_times, module)?)?;
     module.add_function(wrap_pyfunction!(disk::disk_run, module)?)?;
@@ -132,7 +153,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(flash::flash_run_all, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_wa, module)?)?;
     module.add_function(wrap_pyfunction!(flash::flash_provision, module)?)?;
-    module.add_function(wrap_pyfunction!(serve::cache_serve, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_run, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_run_own, module)?)?;
     module.add_function(wrap_pyfunction!(cache::cache_sweep, module)?)?;
@@ -143,7 +163,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cache::tiered_run, module)?)?;
     module.add_function(wrap_pyfunction!(cache::tables_write, module)?)?;
     module.add_function(wrap_pyfunction!(web::web_generate, module)?)?;
-    module.add_function(wrap_pyfunction!(corpus::corpus_generate, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_input, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_is_stream, module)?)?;
@@ -155,15 +174,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::spark_recorded_stages, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_anonymise, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_estimate_network, module)?)?;
-    module.add_function(wrap_pyfunction!(block::block_create, module)?)?;
-    module.add_function(wrap_pyfunction!(block::block_serve, module)?)?;
-    module.add_function(wrap_pyfunction!(block::block_check, module)?)?;
-    module.add_function(wrap_pyfunction!(block::block_export, module)?)?;
-    module.add_function(wrap_pyfunction!(block::block_repair, module)?)?;
-    module.add_function(wrap_pyfunction!(block::block_wear, module)?)?;
-    module.add_function(wrap_pyfunction!(block::block_image, module)?)?;
-    module.add_function(wrap_pyfunction!(sort_data::sort_generate, module)?)?;
-    module.add_function(wrap_pyfunction!(sort_data::sort_validate, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey_mean, module)?)?;
     module.add_function(wrap_pyfunction!(survey::bills, module)?)?;
@@ -176,9 +186,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(replicas::replicas, module)?)?;
-    module.add_class::<object_cache::ObjectCache>()?;
     module.add_class::<power::MachinePower>()?;
     module.add_function(wrap_pyfunction!(power::machine_power, module)?)?;
     module.add_function(wrap_pyfunction!(power::storage_power, module)?)?;
-    Ok(())
+    module.add("NEEDS_LINUX", NEEDS_LINUX.to_vec())?;
+    platform::add(module)
 }

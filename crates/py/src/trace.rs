@@ -2,52 +2,18 @@
 
 use crate::error::raise;
 use crate::watch::{watch, watched};
-use gordon_capture::{CaptureError, CaptureOptions, NoObserver, record};
 use gordon_config::from_json;
 use gordon_replay::config::TraceLoad;
 use gordon_trace::activity::{self, ActivityError, ActivityFormat, ActivityOptions};
 use gordon_trace::formats::{Format, Order, convert};
 use gordon_trace::spark::{EventLog, NodeExecutors, estimate_network, event_logs, recorded_stages};
-use gordon_trace::{Profile, Trace, anonymise};
-use gordon_units::{Bytes, Hertz, Ns, Progress};
+use gordon_trace::{Trace, anonymise};
+use gordon_units::{Hertz, Ns, Progress};
 use pyo3::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Runs `command` and records it into the folder `out`.
-#[pyfunction]
-#[pyo3(signature = (out, interval_ns, command, memory_bytes=None))]
-pub fn trace_record(
-    py: Python<'_>,
-    out: PathBuf,
-    interval_ns: u64,
-    command: Vec<OsString>,
-    memory_bytes: Option<u64>,
-) -> PyResult<String> {
-    let options = CaptureOptions {
-        out,
-        interval: Ns(interval_ns),
-        command,
-        memory: memory_bytes.map(Bytes),
-        profile: Profile::default(),
-    };
-    let outcome = py.detach(|| record(&options, &mut NoObserver)).map_err(raise_capture)?;
-    // The command also received a Ctrl-C, and its exit status shows that. The interpreter must not
-    // raise it again, so the signal is cleared here.
-    let _ = py.check_signals();
-    json(&outcome)
-}
-
-/// An error of a capture. One of the trace that it writes has its own kind.
-pub fn raise_capture(error: CaptureError) -> PyErr {
-    match error {
-        CaptureError::Trace(error) => raise(error),
-        other => raise(other),
-    }
-}
 
 /// Summarises the recorded trace in the folder `path`, as JSON.
 #[pyfunction]

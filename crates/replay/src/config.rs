@@ -9,7 +9,7 @@ use gordon_ssd::SsdConfig;
 use gordon_trace::formats::{self, Format};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::os::unix::fs::FileTypeExt;
+use std::fs::FileType;
 use std::path::PathBuf;
 
 /// Configuration of a run on a flash device.
@@ -103,14 +103,24 @@ pub struct TraceLoad {
     pub trims: Vec<String>,
 }
 
+/// Whether a file can be read only once.
+#[cfg(unix)]
+fn is_pipe(kind: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    kind.is_fifo() || kind.is_char_device() || kind.is_socket()
+}
+
+/// Whether a file can be read only once.
+#[cfg(not(unix))]
+fn is_pipe(kind: FileType) -> bool {
+    !kind.is_file() && !kind.is_dir()
+}
+
 impl TraceLoad {
     /// Whether the path is standard input or a pipe, which can be read only once.
     pub fn is_stream(&self) -> bool {
         self.path.as_os_str() == "-"
-            || std::fs::metadata(&self.path).is_ok_and(|file| {
-                let kind = file.file_type();
-                kind.is_fifo() || kind.is_char_device() || kind.is_socket()
-            })
+            || std::fs::metadata(&self.path).is_ok_and(|file| is_pipe(file.file_type()))
     }
 
     /// Describes how the trace is read: its format, and how that was determined. `objects` selects

@@ -4,4 +4,5 @@
 //! all public functions are safe.
 
 pub mod memory;
+#[cfg(target_os = "linux")]
 pub mod ring;

@@ -10,7 +10,9 @@ use std::ops::Range;
 /// Bytes of a large page on x86-64, and on most other machines with 4 KiB pages.
 pub const LARGE_PAGE: usize = 2 << 20;
 
-/// Advises the kernel to back this memory with large pages. It may ignore the advice.
+/// Advises the kernel to back this memory with large pages. It may ignore the advice, and other
+/// kernels than Linux are not asked.
+#[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub fn advise_large_pages(memory: Range<*const u8>) {
     let start = memory.start.addr().next_multiple_of(LARGE_PAGE);
@@ -26,6 +28,10 @@ pub fn advise_large_pages(memory: Range<*const u8>) {
     // If the advice is not followed, accesses are only slower.
     let _ = advised;
 }
+
+/// Advises the kernel to back this memory with large pages: only Linux is asked.
+#[cfg(not(target_os = "linux"))]
+pub const fn advise_large_pages(_memory: Range<*const u8>) {}
 
 /// Prefetches the first cache line of `items`.
 #[allow(unsafe_code)]

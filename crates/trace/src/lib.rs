@@ -18,6 +18,7 @@ mod manifest;
 mod model;
 mod profile;
 mod read;
+mod rename;
 mod scope;
 pub mod spark;
 mod summary;

@@ -7,6 +7,7 @@ use crate::columns::{ACTIVITY, BLOCK, Column, ColumnKind, ColumnSpec, Columns, D
 use crate::error::TraceError;
 use crate::manifest::{ACTIVITY_FILE, BLOCK_FILE, DISKS_FILE, MANIFEST_FILE, Manifest, TracePart};
 use crate::model::{BlockIo, DiskSample, Sample};
+use crate::rename::{exchange, rename_new};
 use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
 use arrow_array::types::{ArrowPrimitiveType, UInt32Type, UInt64Type};
 use arrow_array::{
@@ -21,11 +22,9 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -116,44 +115,18 @@ impl TraceFolder {
     pub(crate) fn publish(self) -> Result<(), TraceError> {
         match self.is_replacement {
             true => exchange(&self.partial, &self.out),
-            false => rename(&self.partial, &self.out),
+            false => rename_new(&self.partial, &self.out),
         }
+        .map_err(|error| not_renamed(&self.out, error))
     }
 }
 
-/// Renames a complete file or folder. An existing `out` is never replaced.
-fn rename(partial: &Path, out: &Path) -> Result<(), TraceError> {
-    let renamed =
-        renameat_with(CWD, partial, CWD, out, RenameFlags::NOREPLACE).or_else(
-            |error| match error {
-                // The file system does not support the flag.
-                rustix::io::Errno::INVAL => rustix::fs::rename(partial, out),
-                other => Err(other),
-            },
-        );
-    match renamed {
-        Ok(()) => Ok(()),
-        Err(rustix::io::Errno::EXIST) => Err(TraceError::Exists(out.to_owned())),
-        Err(error) => Err(TraceError::write(out, error.into())),
+/// The error of a complete file or folder that does not get the name `out`.
+fn not_renamed(out: &Path, error: io::Error) -> TraceError {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => TraceError::Exists(out.to_owned()),
+        _ => TraceError::write(out, error),
     }
-}
-
-/// Gives a complete folder the name of the one that it replaces, which gets the temporary name.
-fn exchange(partial: &Path, out: &Path) -> Result<(), TraceError> {
-    let exchanged =
-        renameat_with(CWD, partial, CWD, out, RenameFlags::EXCHANGE).or_else(|error| match error {
-            // The file system does not support the flag: for a moment there is neither.
-            rustix::io::Errno::INVAL => {
-                let mut name = partial.file_name().unwrap_or_default().to_owned();
-                name.push("-old");
-                let old = partial.with_file_name(name);
-                rustix::fs::rename(out, &old)?;
-                rustix::fs::rename(partial, out)?;
-                rustix::fs::rename(&old, partial)
-            }
-            other => Err(other),
-        });
-    exchanged.map_err(|error| TraceError::write(out, error.into()))
 }
 
 impl Drop for TraceFolder {
@@ -482,8 +455,9 @@ impl BlockWriter {
         let path = self.file.path.clone();
         let crc32 = self.file.finish()?.crc32.to_le_bytes();
         let file = OpenOptions::new().write(true).open(&path);
-        let sealed = file.and_then(|file| {
-            file.write_all_at(&crc32, SEALED_FROM - crc32.len() as u64)?;
+        let sealed = file.and_then(|mut file| {
+            file.seek(SeekFrom::Start(SEALED_FROM - crc32.len() as u64))?;
+            file.write_all(&crc32)?;
             file.sync_all()
         });
         sealed.map_err(|e| TraceError::write(&path, e))
@@ -573,7 +547,7 @@ impl BlockFileWriter {
     /// When the file cannot be written, or its name was taken in the meantime.
     pub fn finish(mut self, about: &serde_json::Value) -> Result<(), TraceError> {
         self.block.take().expect("it is finished once").finish_alone(about)?;
-        rename(&self.partial, &self.out)
+        rename_new(&self.partial, &self.out).map_err(|error| not_renamed(&self.out, error))
     }
 }
 

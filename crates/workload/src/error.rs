@@ -3,7 +3,7 @@
 use gordon_trace::TraceError;
 use gordon_units::Stopped;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// An error of a generator. The hint is on a line of its own in the text.
 #[derive(Debug, thiserror::Error)]
@@ -111,23 +111,5 @@ pub enum WorkloadError {
 impl From<Stopped> for WorkloadError {
     fn from(_: Stopped) -> Self {
         Self::Stopped
-    }
-}
-
-impl WorkloadError {
-    /// The error of a failed write to `path`: a full file system is an error of its own.
-    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
-        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
-        if full.contains(&source.kind()) {
-            let why = "the disk is full; nothing was kept".into();
-            Self::DiskFull { path: path.to_owned(), why }
-        } else {
-            Self::Write { path: path.to_owned(), source }
-        }
-    }
-
-    /// The error of a failed read of `path`.
-    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
-        Self::Read { path: path.to_owned(), source }
     }
 }

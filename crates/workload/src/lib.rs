@@ -1,6 +1,7 @@
 //! Generated workloads: block logs of web servers, after SURGE and SPECweb99, and the input data of
 //! cluster jobs.
 
+#[cfg(target_os = "linux")]
 mod corpus;
 mod distributions;
 mod error;
@@ -9,6 +10,7 @@ mod specweb99;
 mod surge;
 mod web;
 
+#[cfg(target_os = "linux")]
 pub use corpus::{
     CorpusConfig, CorpusFile, CorpusKind, CorpusManifest, CorpusParameters, LanguageFacts,
     SourceFacts, generate_corpus,

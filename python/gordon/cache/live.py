@@ -14,7 +14,6 @@ and, while it runs, from another process:
 import http.client
 import json
 import re
-import resource
 import signal
 import socket as sockets
 import threading
@@ -140,6 +139,8 @@ def serve(
 
 def _allow_descriptors(clients: int | None) -> None:
     """Raises the limit of open files as far as the system allows and clients need."""
+    import resource  # which Windows does not have
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # A client needs a socket, and a file or a connection to the origin.
     needed = 2 * (clients or _CLIENTS) + 256

@@ -97,6 +97,14 @@ COMMANDS = {name: found for group in GROUPS.values() for name, found in group.it
 _OF_USAGE = ("wrong-model", "bad-nodes", "bad-shift")
 
 
+#: Modules of Python that Windows does not have.
+_OF_UNIX = ("fcntl", "grp", "pwd", "resource", "termios")
+#: Signals that end a command; Windows has two of them.
+_ENDING = [
+    number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))
+]
+
+
 def _imported(place: str) -> click.Command:
     """A command by its place, `module:name`."""
     module, _, name = place.partition(":")
@@ -235,14 +243,14 @@ def _end(number: int, _: FrameType | None) -> None:
 def _end_by_signals() -> None:
     if threading.current_thread() is not threading.main_thread():
         return  # only the main thread may take signals
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _ENDING:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _end)
 
 
 def _end_at_once() -> None:
     """Lets signals end the process: all that is left to do is to print a message."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _ENDING:
         if signal.getsignal(number) is _end:
             signal.signal(number, signal.SIG_DFL)
 
@@ -313,6 +321,11 @@ def _help_of(context: click.Context | None) -> str:
 def _message_and_hint(error: BaseException) -> tuple[str, str]:
     if isinstance(error, GordonError):
         return error.message, error.hint
+    if isinstance(error, ModuleNotFoundError) and error.name in _OF_UNIX:
+        return (
+            "this command needs Linux",
+            "a machine, a container or WSL with Linux; surveys and simulations run here",
+        )
     if isinstance(error, ImportError) and "_core" in str(error):
         return (
             "the Rust core of gordon is not built",

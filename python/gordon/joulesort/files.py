@@ -1,7 +1,6 @@
 """The benchmark's files: where they lie, whether they changed, what of them is in memory."""
 
 import ctypes
-import fcntl
 import mmap
 import os
 import time
@@ -10,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gordon.errors import GordonError
+from gordon.locks import hold
 
 #: Exists and is locked while a benchmark uses a folder.
 LOCK = "joulesort.lock"
@@ -18,7 +18,6 @@ LOCK = "joulesort.lock"
 PLACES, MOST_CACHED = 256, 0.01
 #: Attempts to drop a page from the cache; a page that is in use is not dropped.
 TRIES = 20
-LIBC = ctypes.CDLL(None)
 #: File systems without storage below.
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
@@ -33,8 +32,8 @@ def claimed(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
     was_there = lock.exists()
     with lock.open("a") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            hold(file)
+        except OSError:
             raise GordonError(
                 f"{folder}: another gordon joulesort is running in this folder",
                 "another --dir",
@@ -102,7 +101,7 @@ def _in_memory(file: int, start: int, length: int) -> bool | None:
     with view:
         first = ctypes.c_char.from_buffer(view)
         address = ctypes.c_void_p(ctypes.addressof(first))
-        failed = LIBC.mincore(address, ctypes.c_size_t(length), state)
+        failed = ctypes.CDLL(None).mincore(address, ctypes.c_size_t(length), state)
         del first
     return None if failed else bool(state[0] & 1)
 

@@ -1,7 +1,6 @@
 """Runs a sort: options, settings file, the core's report."""
 
 import json
-import resource
 import time
 from collections.abc import Sequence
 from os import fspath
@@ -151,6 +150,8 @@ def run(
     `config` (`gordon schema sort`). `progress` is called with the bytes (done, total). The output
     appears when it is complete and durable. Raises GordonError.
     """
+    from resource import RUSAGE_SELF, getrusage  # which Windows does not have
+
     (records, _) = dealt(options, Records, SortSettings)
     _check_size("stripe", stripe)
     how = {name: value for name, value in options.items() if hasattr(SortSettings, name)}
@@ -163,9 +164,9 @@ def run(
     }
     if stripe is not None:
         job["stripe"] = stripe
-    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF)
+    start, before = time.monotonic(), getrusage(RUSAGE_SELF)
     report: SortReport = json.loads(_core.sort_run(json.dumps(job), progress))
-    spent, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF)
+    spent, after = time.monotonic() - start, getrusage(RUSAGE_SELF)
     timed: TimedSort = {
         "version": __version__,
         "kind": "measured",

@@ -5,7 +5,6 @@ digests of the files that a configuration reads. A changed sweep reuses the rows
 its own.
 """
 
-import fcntl
 import hashlib
 import json
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from gordon.errors import GordonError
+from gordon.locks import hold
 
 #: Start of every line.
 _START = b'{"key": "'
@@ -39,7 +39,7 @@ class Store:
         except OSError as error:
             raise self._unwritable(error) from None
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(self._file)
         except OSError:
             self._file.close()
             raise GordonError(

@@ -5,6 +5,7 @@
 //! draws from it. The same configuration, seed text and version give the same bytes, whatever the
 //! number of threads. docs/design/corpora.md describes models and formats.
 
+mod error;
 mod generator;
 mod html;
 mod learn;

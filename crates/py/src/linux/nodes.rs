@@ -1,7 +1,7 @@
 //! Captures of nodes, which run until they are stopped.
 
+use super::record::raise_capture;
 use crate::error::{parts, raise};
-use crate::trace::raise_capture;
 use gordon_capture::CaptureError;
 use gordon_capture::nodes::{
     self, MachineTotals, NodesOptions, NodesOutcome, Running, ScopeOutcome,

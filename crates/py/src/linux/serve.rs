@@ -1,7 +1,7 @@
 //! The HTTP server in front of the object cache.
 
+use super::object_cache::Options;
 use crate::error::raise;
-use crate::object_cache::Options;
 use gordon_config::from_json;
 use gordon_serve::{Limits, PowerModel, ServeConfig, Server, Source, TlsFiles};
 use gordon_units::Bytes;
