@@ -22,7 +22,9 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2
 DARK = "--blink-settings=preferredColorScheme=0"
 
 WEB = "web.parquet"
-#: A report of each kind: the options before its path.
+#: Words after the path of a report.
+AFTER = {"meter": ["--", "sort", "-S", "64M", WEB, "-o", "sorted"]}
+#: A report of each kind: the words before its path.
 PAGES: dict[str, list[str]] = {
     "clusters": ["survey", "spark-sort", "--space", "ec2", "--reference", "m5.large", "-o"],
     "machines": ["survey", "job.trace", "-o"],
@@ -50,6 +52,31 @@ PAGES: dict[str, list[str]] = {
     "cache-curve": ["cache", "mrc", WEB, "--objects", "--report"],
     "tiered": [
         *("cache", "tiered", WEB, "--dram", "16MiB", "--flash", "128MiB", "--objects", "--report"),
+    ],
+    "storage": [
+        *(
+            "storage",
+            "characterise",
+            "disk",
+            "--sizes",
+            "4KiB..4MiB",
+            "--seconds",
+            "0.1",
+            "--report",
+        ),
+    ],
+    "storage-modelled": [
+        *("storage", "characterise", "--preset", "sata-7200-1tb", "--stripe", "4", "--report"),
+    ],
+    "sort-tune": [
+        *("sort", "tune", "--records", "200k", "--budget", "30s", "-o", "tuned.toml", "--report"),
+    ],
+    "sort-flash": [
+        *("sort", "tune", "--flash", "nvme-tlc-1tb", "--set", "capacity=16GiB"),
+        *("-o", "modelled.toml", "--report"),
+    ],
+    "meter": [
+        *("meter", "record", "--interval", "0.02s", "--idle", "3s", "--runs", "3", "--report"),
     ],
     "flashcache": [
         *("cache", "sweep", WEB, "--objects", "--dram", "16MiB,32MiB", "--flash", "0,64MiB"),
@@ -94,9 +121,10 @@ def main() -> None:
     if not (OUT / "job.trace").exists():
         sort = ["sort", "-S", "64M", WEB, "-o", "sorted"]
         gordon("trace", "--interval", "0.1s", "-o", "job.trace", "--", *sort)
+    (OUT / "disk").mkdir(exist_ok=True)
     for name in sys.argv[1:] or PAGES:
         page = OUT / f"{name}.html"
-        gordon(*PAGES[name], page.name)
+        gordon(*PAGES[name], page.name, *AFTER.get(name, []))
         picture(browser, page, OUT / f"{name}-1400.png", 1400, 3600)
         narrow(browser, page, OUT / f"{name}-390.png")
         picture(browser, page, OUT / f"{name}-dark.png", 1400, 3600, DARK)

@@ -60,8 +60,15 @@ def watch(
 @command.of(Metering, Rest, MeteredRuns)
 @command.of(PowerLog, Root)
 @options.json_out
+@options.report_out
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
-def record(words: tuple[str, ...], out: str | None, json_path: str | None, **given: Any) -> None:
+def record(
+    words: tuple[str, ...],
+    out: str | None,
+    json_path: str | None,
+    report: str | None,
+    **given: Any,
+) -> None:
     """Run a command and measure its energy.
 
     Prints the energy, the mean power and the energy above idle. The exit status is that of the
@@ -71,8 +78,9 @@ def record(words: tuple[str, ...], out: str | None, json_path: str | None, **giv
     from gordon import GordonError, energy
     from gordon.cli import output, say, terminal
     from gordon.cli.meter_view import show_record, warn_of
+    from gordon.energy.page import render
 
-    output.check(json_path, out)
+    output.check(json_path, out, report=report)
     silent = STDOUT in (json_path, out)
     console = terminal.messages()
 
@@ -82,7 +90,7 @@ def record(words: tuple[str, ...], out: str | None, json_path: str | None, **giv
 
     sys.stdout.flush()
     done = energy.record(words, stdout=2 if silent else None, notify=notify, **only_given(given))
-    files = [(json_path, done.json), (out, done.log)]
+    files = [(json_path, done.json), (out, done.log), (report, lambda: render(done))]
     output.finish(lambda _: show_record(console, done.json), files)
     warn_of(done.json["meters"])
     for warning in done.json["warnings"]:

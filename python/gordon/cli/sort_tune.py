@@ -18,7 +18,8 @@ OF_FLASH = ("set_values", "precondition", "records", "seed")
 @click.command()
 @command.of(Tuning, FlashTuning)
 @options.json_out
-def tune(json_path: str | None, **given: Any) -> None:
+@options.report_out
+def tune(json_path: str | None, report: str | None, **given: Any) -> None:
     """Find the settings that sort best on your own devices.
 
     The defaults run first, several times: their deviation is the noise. Then come the methods, the
@@ -30,12 +31,13 @@ def tune(json_path: str | None, **given: Any) -> None:
     """
     from gordon.cli import output, sort_tune_view, terminal
     from gordon.sort import tune as api
+    from gordon.sort.tune import page
     from gordon.sort.tune.plot import draw
     from gordon.sort.tune.steer import steer
 
     chosen = only_given(given)
     out, plot = chosen.get("out", Tuning.out), chosen.get("plot")
-    output.check(out, json_path, plot=plot, used=[given["source"]])
+    output.check(out, json_path, report=report, plot=plot, used=[given["source"]])
     if given["flash"] is not None:
         named = flags(Tuning)
         for name in OF_SORTS:
@@ -47,7 +49,7 @@ def tune(json_path: str | None, **given: Any) -> None:
         simulated = steer(out, given["flash"], **changes)
         output.finish(
             lambda console: sort_tune_view.steered(console, simulated),
-            [(json_path, simulated)],
+            [(json_path, simulated), (report, lambda: page.render_simulated(simulated))],
             written=[out],
         )
         return
@@ -61,12 +63,12 @@ def tune(json_path: str | None, **given: Any) -> None:
     for name in ("out", "plot"):
         chosen.pop(name, None)
     notify = sort_tune_view.live(terminal.messages())
-    report = api.tune(out, curves=plot is not None, notify=notify, **chosen)
+    found = api.tune(out, curves=plot is not None, notify=notify, **chosen)
     output.finish(
-        lambda console: sort_tune_view.show(console, report),
-        [(json_path, report)],
-        [(plot, lambda path: draw(report, path))],
+        lambda console: sort_tune_view.show(console, found),
+        [(json_path, found), (report, lambda: page.render(found))],
+        [(plot, lambda path: draw(found, path))],
         [out],
     )
-    if report["interrupted"]:
-        click.get_current_context().exit(128 + signal.Signals[report["interrupted"]])
+    if found["interrupted"]:
+        click.get_current_context().exit(128 + signal.Signals[found["interrupted"]])

@@ -24,8 +24,11 @@ def storage() -> None:
 @click.argument("target", required=False)
 @command.of(StoragePreset, StorageLoad, RealStorage, SimulatedStorage)
 @options.json_out
+@options.report_out
 @command.of(BandwidthPlot)
-def characterise(target: str | None, json_path: str | None, plot: str | None, **given: Any) -> None:
+def characterise(
+    target: str | None, json_path: str | None, report: str | None, plot: str | None, **given: Any
+) -> None:
     """Measure bandwidth against transfer size and queue depth.
 
     TARGET is a file, a block device, or a directory, in which a scratch file is made, filled and
@@ -36,14 +39,15 @@ def characterise(target: str | None, json_path: str | None, plot: str | None, **
     from gordon.cli import output
     from gordon.cli.progress import Progress
     from gordon.cli.storage_view import show, warn_of_loss
+    from gordon.storage.page import render
 
-    output.check(json_path, plot=plot, used=[target])
+    output.check(json_path, report=report, plot=plot, used=[target])
     if target is not None and given["write"]:
         warn_of_loss(target, given["span"])
     with Progress("measuring" if given["preset"] is None else "simulating") as progress:
         result = api.characterise(target, progress=progress.tick, **only_given(given))
     output.finish(
         lambda console: show(console, result.report),
-        [(json_path, result.report)],
+        [(json_path, result.report), (report, lambda: render(result.report))],
         [(plot, result.plot)],
     )

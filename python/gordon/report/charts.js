@@ -87,11 +87,5 @@ const charts = (() => {
     return number.length <= letters ? number : "";
   }
 
-  // A sheet of paper is not as wide as the window: charts are drawn for its width (report.css).
-  const PAPER = 1000;
-  const each = (change) => document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.relayout(plot, change));
-  window.addEventListener("beforeprint", () => each({ width: PAPER }));
-  window.addEventListener("afterprint", () => each({ width: null, autosize: true }));
-
   return { result, el, colour, config, still, figures, percent, layout, limits, limitStyle, lowest, lanes, plain, label, PARTS };
 })();

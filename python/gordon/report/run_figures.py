@@ -98,7 +98,7 @@ def over_time(
             dash = list(DASHES.values())[0 if len(runs) == 1 else j]
             if len(runs) == 1 and wide > step:
                 short = _means(series[column], series["length_s"], step)
-                data += _band(what, x, _quantiles(short, wide // step), tone)
+                data += band(what, x, quantiles(short, wide // step), tone)
             data.append(
                 {
                     "type": "scatter",
@@ -114,7 +114,7 @@ def over_time(
     return {"data": data, "layout": made | {"hovermode": "x unified", "showlegend": True}}
 
 
-def _quantiles(values: list[float | None], group: int) -> list[tuple[float, float]]:
+def quantiles(values: list[float | None], group: int) -> list[tuple[float, float]]:
     """The 5 % and 95 % quantiles of each group of values."""
     found = []
     for at in range(0, len(values), group):
@@ -124,7 +124,7 @@ def _quantiles(values: list[float | None], group: int) -> list[tuple[float, floa
     return found
 
 
-def _band(what: str, x: list[float], ends: list[tuple[float, float]], tone: str) -> list[Spec]:
+def band(what: str, x: list[float], ends: list[tuple[float, float]], tone: str) -> list[Spec]:
     """The area between two quantiles."""
     low, high = ([*side, side[-1]] for side in map(list, zip(*ends, strict=True)))
     line: Spec = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}

@@ -21,3 +21,8 @@
   });
   run(document.getElementById("program").textContent);
 })();
+// A sheet of paper is not as wide as the window: charts are drawn for its width (report.css).
+const PAPER = 1000;
+const resized = (change) => document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.relayout(plot, change));
+window.addEventListener("beforeprint", () => resized({ width: PAPER }));
+window.addEventListener("afterprint", () => resized({ width: null, autosize: true }));

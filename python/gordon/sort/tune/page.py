@@ -1,0 +1,414 @@
+"""The page of a search of settings, and that of settings from a simulated device."""
+
+from collections.abc import Sequence
+from statistics import fmean, stdev
+from typing import Any, TypedDict
+
+from gordon.human import binary, figures, short
+from gordon.report import measured
+from gordon.report.entries import COUNT, NUMBER, SHARE, TEXT, Entry, of
+from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.sort.tune.point import TRANSFERS
+from gordon.sort.tune.search import TrialReport
+from gordon.sort.tune.steer import SteerReport, TriedSize
+from gordon.sort.tune.tune import TuneReport, gain_sentence, holds, known
+
+#: The best settings that the chart of settings has; the table has all.
+MOST = 12
+DEFAULTS = "defaults"
+
+
+class Tried(TypedDict):
+    """The trials of some settings, without the warm-up."""
+
+    what: str
+    trials: int
+    cost: float
+    #: Standard deviation of the trials; None of one trial.
+    sd: float | None
+    over_defaults: float
+    time_s: float | None
+    cpu_s: float | None
+    energy_j: float | None
+    peak_bytes: float | None
+
+
+def render(report: TuneReport) -> str:
+    """The HTML of a search."""
+    tried = settings(report)
+    unit = _unit(report)
+    drawn = {"settings": _best(report, tried), "trials": _trials(report)}
+    if sizes := _sizes(report):
+        drawn["sizes"] = sizes
+    chosen = report["chosen"]["what"]
+    return measured.render(
+        measured.Page(
+            what="sort tune",
+            subject=f"{short(report['bytes'], 'B')}, memory {report['memory']}",
+            sentence=sentence(report),
+            lead=f"{len(report['trials'])} sorts of {len(tried)} settings; the standard deviation "
+            f"of one trial is {report['noise']:.1%}; {known(report)}. The search ended: "
+            f"{report['stopped']}.",
+            figures=drawn,
+            notes={
+                "settings": f"Points are means, bars standard deviations; a point without a bar is "
+                f"one trial. The band is the {DEFAULTS}, mean and deviation.",
+                "trials": f"Each sort in turn. The line is the mean of the {DEFAULTS}, the band "
+                "its standard deviation.",
+                "sizes": "Means and standard deviations of trials that differ in one transfer size "
+                "from the best settings at that time.",
+            },
+            tables=[
+                measured.Table(
+                    "all",
+                    "Settings",
+                    tried,
+                    _columns(unit),
+                    "Means of the trials, the best first.",
+                    lambda row: row["what"] == chosen,
+                    "chosen",
+                ),
+                measured.Table("every", "All trials", report["trials"], _TRIALS, is_folded=True),
+            ],
+            terms=_TERMS,
+            warnings=[("", text) for text in report["warnings"]],
+            settings=_inputs(report),
+            result=report,
+        )
+    )
+
+
+def sentence(report: TuneReport) -> str:
+    """The settings that were chosen, and their gain."""
+    size = short(report["bytes"], "B")
+    gained = gain_sentence(report)
+    if report["gain"]["beyond_noise"]:
+        return f"Sort {size} with {report['chosen']['what']}: {gained}."
+    return f"Sort {size} with the defaults: {gained.partition(':')[0]}."
+
+
+def _unit(report: TuneReport) -> str:
+    return "s" if report["objective"] == "time" else "J"
+
+
+def settings(report: TuneReport) -> list[Tried]:
+    """The settings that were tried, the cheapest first."""
+    groups: dict[str, list[TrialReport]] = {}
+    for trial in report["trials"]:
+        if trial["cost"] is not None and trial["role"] != "warm-up":
+            groups.setdefault(trial["what"], []).append(trial)
+    usual = report["gain"]["default"]
+
+    def mean(own: list[TrialReport], key: str) -> float | None:
+        values = [value for trial in own if (value := of(key)(trial)) is not None]
+        return fmean(values) if values else None
+
+    rows: list[Tried] = []
+    for what, own in groups.items():
+        costs = _costs(own)
+        rows.append(
+            {
+                "what": what,
+                "trials": len(own),
+                "cost": fmean(costs),
+                "sd": stdev(costs) if len(costs) > 1 else None,
+                "over_defaults": fmean(costs) / usual,
+                "time_s": mean(own, "time_s"),
+                "cpu_s": mean(own, "cpu_s"),
+                "energy_j": mean(own, "energy_j"),
+                "peak_bytes": mean(own, "peak_resident_bytes"),
+            }
+        )
+    return sorted(rows, key=lambda row: (row["cost"], row["what"]))
+
+
+def _costs(trials: Sequence[TrialReport]) -> list[float]:
+    return [cost for trial in trials if (cost := trial["cost"]) is not None]
+
+
+def _defaults(report: TuneReport) -> tuple[float, float]:
+    """Mean and deviation of the trials of the defaults."""
+    costs = _costs(
+        [t for t in report["trials"] if t["what"] == DEFAULTS and t["role"] != "warm-up"]
+    )
+    return fmean(costs), stdev(costs) if len(costs) > 1 else 0.0
+
+
+def _best(report: TuneReport, tried: list[Tried]) -> Spec:
+    """The cheapest settings, and the defaults if they are not among them."""
+    rows = tried[:MOST] + [row for row in tried[MOST:] if row["what"] == DEFAULTS]
+    mean, sd = _defaults(report)
+    names = [row["what"] for row in rows]
+    tones = ["--storage" if row["what"] == DEFAULTS else "--cpu" for row in rows]
+    spread = {
+        "type": "data",
+        "array": [row["sd"] or 0.0 for row in rows],
+        "color": "--soft",
+        "thickness": 1.2,
+    }
+    unit = _unit(report)
+    data = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": [row["cost"] for row in rows],
+            "y": names,
+            "error_x": spread,
+            "marker": {"color": tones, "size": 10},
+            "hovertemplate": f"%{{y}}: %{{x:.4~g}} {unit}<extra></extra>",
+        }
+    ]
+    y = axis("", type="category", autorange="reversed", automargin=True)
+    made = layout("The best settings", axis(_cost(report), rangemode="normal"), y)
+    band = {
+        "type": "rect",
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "x0": mean - sd,
+        "x1": mean + sd,
+        "fillcolor": "--band",
+        "line": {"width": 0},
+    }
+    more = {"shapes": [band], "showlegend": False, "height": 130 + 26 * len(rows)}
+    return {"data": data, "layout": made | more}
+
+
+def _cost(report: TuneReport) -> str:
+    return "time, s" if report["objective"] == "time" else "energy, J"
+
+
+def _trials(report: TuneReport) -> Spec:
+    """The cost of each trial in turn, by its role."""
+    roles: dict[str, list[TrialReport]] = {}
+    for trial in report["trials"]:
+        if trial["cost"] is not None:
+            own = "compare" if trial["role"] == "compare" else ""
+            name = DEFAULTS if trial["what"] == DEFAULTS else "other settings"
+            roles.setdefault(f"{name}, compared in turn" if own else name, []).append(trial)
+    mean, sd = _defaults(report)
+    data = [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": name,
+            "x": [trial["trial"] for trial in own],
+            "y": _costs(own),
+            "text": [f"{trial['role']}: {trial['what']}" for trial in own],
+            "hovertemplate": f"%{{x}}, %{{text}}: %{{y:.4~g}} {_unit(report)}<extra></extra>",
+            "marker": {"color": tone, "size": 7},
+        }
+        for (name, own), tone in zip(sorted(roles.items()), TONES, strict=False)
+    ]
+    shape: Spec = {"xref": "paper", "x0": 0, "x1": 1}
+    shapes = [
+        shape
+        | {"type": "rect", "y0": mean - sd, "y1": mean + sd, "fillcolor": "--band"}
+        | {"line": {"width": 0}},
+        shape
+        | {"type": "line", "y0": mean, "y1": mean}
+        | {"line": {"color": "--storage", "width": 1.2, "dash": "dash"}},
+    ]
+    made = layout("Trials in turn", axis("trial"), axis(_cost(report)))
+    return {"data": data, "layout": made | {"shapes": shapes, "showlegend": True, "height": 360}}
+
+
+def _sizes(report: TuneReport) -> Spec | None:
+    """Cost by transfer size, a line for each of the three sizes; None if none was tried."""
+    data = []
+    for name, tone in zip(TRANSFERS, TONES, strict=False):
+        groups: dict[int, list[float]] = {}
+        for trial in report["trials"]:
+            size = trial["settings"][name]
+            if trial["role"] == name and size is not None and trial["cost"] is not None:
+                groups.setdefault(size, []).append(trial["cost"])
+        if not groups:
+            continue
+        at = sorted(groups)
+        spread = [stdev(groups[size]) if len(groups[size]) > 1 else 0.0 for size in at]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": name.removesuffix("_transfer"),
+                "x": at,
+                "y": [fmean(groups[size]) for size in at],
+                "error_y": {"type": "data", "array": spread, "color": tone, "thickness": 1.2},
+                "text": [binary(size) for size in at],
+                "hovertemplate": f"%{{text}}: %{{y:.4~g}} {_unit(report)}",
+                "line": {"color": tone},
+                "marker": {"color": tone},
+            }
+        )
+    if not data:
+        return None
+    made = layout("Transfer sizes", _size_axis(data), axis(_cost(report)))
+    return {"data": data, "layout": made | {"showlegend": True, "height": 360}}
+
+
+def _size_axis(data: list[Spec]) -> Spec:
+    sizes = sorted({size for line in data for size in line["x"]})
+    named = sizes[:: 1 + (len(sizes) - 1) // 8]
+    ticks = [binary(size) for size in named]
+    return axis("transfer size", type="log", tickvals=named, ticktext=ticks)
+
+
+def _inputs(report: TuneReport) -> dict[str, Any]:
+    devices = "; ".join(
+        f"{one['folder']} on {one['name'] or 'no block device'}"
+        + (f" ({one['model']})" if one["model"] else "")
+        for one in report["device"]
+    )
+    return {
+        "bytes": report["bytes"],
+        "input": report["input"] or "generated records of the sort benchmark",
+        "memory": report["memory"],
+        "objective": report["objective"],
+        "budget, s": report["budget_s"],
+        "spent, s": report["spent_s"],
+        "folders": devices,
+        "seed": report["seed"],
+        "measured at": report["date"],
+        "holds for": holds(report),
+    }
+
+
+def _columns(unit: str) -> list[Entry[Tried]]:
+    def size(row: Tried) -> str | None:
+        return None if row["peak_bytes"] is None else short(row["peak_bytes"], "B")
+
+    return [
+        Entry("what", "settings", of("what"), TEXT),
+        Entry("trials", "trials", of("trials"), COUNT),
+        Entry("cost", f"mean {unit}", of("cost"), NUMBER),
+        Entry("sd", "deviation", of("sd"), NUMBER),
+        Entry("over", "of the defaults", of("over_defaults"), SHARE),
+        *([Entry("time", "time, s", of("time_s"), NUMBER)] if unit == "J" else []),
+        Entry("cpu", "CPU s", of("cpu_s"), NUMBER),
+        *([Entry("energy", "energy, J", of("energy_j"), NUMBER)] if unit == "s" else []),
+        Entry("peak", "peak memory", size, COUNT),
+    ]
+
+
+_TRIALS: tuple[Entry[Any], ...] = (
+    Entry("trial", "trial", of("trial"), COUNT),
+    Entry("role", "role", of("role"), TEXT),
+    Entry("what", "settings", of("what"), TEXT),
+    Entry("time", "time, s", of("time_s"), NUMBER),
+    Entry("cpu", "CPU s", of("cpu_s"), NUMBER),
+    Entry("energy", "energy, J", of("energy_j"), NUMBER),
+    Entry("passes", "passes", of("passes"), COUNT),
+    Entry("io", "I/O", of("io"), TEXT),
+    Entry("error", "error", of("error"), TEXT),
+)
+_TERMS = {
+    DEFAULTS: "The settings of gordon sort without options.",
+    "noise": "The standard deviation of one trial, pooled over all settings with several trials. A "
+    "setting is better only beyond it.",
+    "gain": "The saving of the best settings over the defaults, from sorts of both in turn at the "
+    "end of the search; earlier trials do not count.",
+    "input, output, temp": "Bytes of a read of the input, of a write of the output, of a transfer "
+    "of temporary files.",
+    "role": "What a trial was for: warm-up, defaults, the setting that was varied, confirm, "
+    "compare.",
+}
+
+
+def render_simulated(report: SteerReport) -> str:
+    """The HTML of settings from a simulated device."""
+    chosen, usual = report["passes"]["chosen"], report["passes"]["usual"]
+    rows = [
+        {"name": "default sizes", **usual},
+        {"name": "best sizes of each load alone", **report["passes"]["alone"]},
+        {"name": "chosen sizes", **chosen},
+    ]
+    tried = [{"load": row["load"], **one} for row in report["loads"] for one in row["tried"]]
+    best = report["gain"] > 0
+    answer = (
+        f"On {report['device']}, sort with {chosen['what']}: both passes take "
+        f"{figures(chosen['seconds'])} s instead of {figures(usual['seconds'])} s."
+        if best
+        else f"On {report['device']}, the default sizes are the best: both passes take "
+        f"{figures(usual['seconds'])} s."
+    )
+    return measured.render(
+        measured.Page(
+            what="sort tune",
+            subject=report["device"],
+            sentence=answer,
+            lead=f"{short(report['capacity_bytes'], 'B')}, {report['precondition']:.0%} in use, "
+            f"queue depth {report['queue_depth']}; every value is modelled: it comes from the "
+            "simulated device. The settings are a starting point for a search that measures.",
+            figures={"bandwidth": _loads(report)},
+            notes={"bandwidth": "Each load of a sort alone on the device, with larger transfers."},
+            tables=[
+                measured.Table("loads", "Loads alone", report["loads"], _LOADS),
+                measured.Table("passes", "Both passes", rows, _PASSES),
+                measured.Table("all", "All runs", tried, _RUNS, is_folded=True),
+            ],
+            terms=_OF_LOADS,
+            warnings=[],
+            settings={
+                "device": report["device"],
+                "set": ", ".join(report["set"]) or "nothing",
+                "precondition": report["precondition"],
+                "bytes": report["bytes"],
+                "seed": report["seed"],
+                "computed at": report["date"],
+            },
+            result=report,
+        )
+    )
+
+
+def _loads(report: SteerReport) -> Spec:
+    data = []
+    for row, tone in zip(report["loads"], TONES, strict=False):
+        line: list[TriedSize] = sorted(row["tried"], key=lambda one: one["transfer"])
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": row["load"],
+                "x": [one["transfer"] for one in line],
+                "y": [one["bandwidth_mb_s"] for one in line],
+                "text": [binary(one["transfer"]) for one in line],
+                "hovertemplate": "%{text}: %{y:.4~g} MB/s",
+                "line": {"color": tone},
+                "marker": {
+                    "color": tone,
+                    "size": [12 if one["transfer"] == row["found"] else 6 for one in line],
+                },
+            }
+        )
+    made = layout("Bandwidth by transfer size", _size_axis(data), axis("MB/s"))
+    return {"data": data, "layout": made | {"showlegend": True, "height": 400}}
+
+
+_LOADS: tuple[Entry[Any], ...] = (
+    Entry("load", "load alone", of("load"), TEXT),
+    Entry("found", "transfer", lambda row: binary(row["found"]), COUNT),
+    Entry("why", "why no larger", of("why"), TEXT),
+)
+_PASSES: tuple[Entry[Any], ...] = (
+    Entry("name", "sizes", of("name"), TEXT),
+    Entry("what", "settings", of("what"), TEXT),
+    Entry("distribute", "first pass, s", of("distribute", "seconds"), NUMBER),
+    Entry("gather", "second pass, s", of("gather", "seconds"), NUMBER),
+    Entry("seconds", "both, s", of("seconds"), NUMBER),
+)
+_RUNS: tuple[Entry[Any], ...] = (
+    Entry("load", "load", of("load"), TEXT),
+    Entry("transfer", "transfer", lambda row: binary(row["transfer"]), COUNT),
+    Entry("bandwidth", "MB/s", of("bandwidth_mb_s"), NUMBER),
+    Entry("dies", "dies busy", of("dies_busy"), SHARE),
+    Entry("bus", "busiest bus", of("busiest_bus"), SHARE),
+    Entry("wa", "write amplification", of("write_amplification"), NUMBER),
+)
+_OF_LOADS = {
+    "load": "What a sort in two passes asks of its storage: it reads the input, writes and reads "
+    "buckets, and writes the output.",
+    "dies busy, busiest bus": "Shares of the time. Beyond 90 % larger transfers only wait.",
+    "chosen sizes": "The sizes with which both passes together are fastest. Reads and writes of a "
+    "pass are at the same time.",
+}
