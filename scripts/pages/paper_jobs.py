@@ -17,6 +17,7 @@ from gordon import bundled
 from gordon.human import binary, figures
 from gordon.reproduce import MEAN, Row, agreement, disk_use, flash_array, jobs
 from gordon.reproduce import designs as design_rows
+from gordon.reproduce.papers import paper
 from gordon.reproduce.row import NEAR, TOLERANCE
 from gordon.run import folder as run_folder
 from gordon.workload.jobs import JOBS
@@ -184,7 +185,8 @@ def claims(rows: Sequence[Row], work: list[design_rows.Gains]) -> Json:
 
 def reach(work: list[design_rows.Gains], name: str) -> Json:
     """The most work for which the mean reaches the paper's claim, if any."""
-    low = {"MaxE": design_rows.GAIN_E, "MinT": design_rows.GAIN_T}[name][0]
+    number = {"MaxE": "gain_efficiency", "MinT": "gain_speed"}[name]
+    low = paper("gordon").numbers[number]["low"]
     factors = [one["factor"] for one in work if one["gains"][MEAN][name] >= low]
     least = {"factor": work[0]["factor"], "gain": work[0]["gains"][MEAN][name]}
     return {"name": name, "low": low, "factor": max(factors, default=None), "least": least}

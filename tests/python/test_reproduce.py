@@ -12,7 +12,7 @@ import pytest
 import paper_jobs
 import sadf
 from gordon import bundled, reproduce, survey
-from gordon.reproduce import designs, disk_use, flash_array, flashcache
+from gordon.reproduce import array, costs, designs, disk_use, flash_array, flashcache
 from gordon.reproduce.disk_use import DiskUse
 from gordon.reproduce.flash_array import Load, Variant
 from gordon.reproduce.row import MEAN, Row
@@ -483,6 +483,9 @@ def test_quick_takes_the_first_run_of_each_job(
     monkeypatch.setattr(flash_array, "rows", lambda _: [])
     monkeypatch.setattr(designs, "run", lambda runs: runs)
     monkeypatch.setattr(designs, "rows", lambda _: [])
+    monkeypatch.setattr(array, "rows", list)
+    for part in ("racks", "petabyte", "plans"):
+        monkeypatch.setattr(costs, part, list)
     assert reproduce.rows(runs) == reproduce.rows(runs, first_only=True) == []
     every, first = taken[: len(taken) // 2], taken[len(taken) // 2 :]
     assert max(every) > 1

@@ -10,7 +10,7 @@ from gordon.options.papers import Compared
 @click.command()
 @command.of(Compared)
 @options.json_out
-def flashcache(quick: bool, json_path: str | None) -> None:
+def flashcache(figure: str | None, quick: bool, pages: str | None, json_path: str | None) -> None:
     """Compare the statements of the FlashCache paper with its model, replayed.
 
     The load of SURGE is generated, replayed on the paper's design, and served by the model of a web
@@ -19,12 +19,20 @@ def flashcache(quick: bool, json_path: str | None) -> None:
     """
     from gordon.cli import output
     from gordon.cli.progress import Progress
+    from gordon.cli.reproduce_end import finish
     from gordon.cli.reproduce_flashcache_view import show
     from gordon.reproduce import as_result, flashcache
+    from gordon.reproduce.papers import paper
 
-    output.check(json_path)
+    output.check(json_path, folder=pages)
+    of = paper("flashcache")
+    places = of.chosen(figure)
+    wanted = {place.place.casefold() for place in places}
     requests = flashcache.QUICK if quick else flashcache.REQUESTS
     with Progress("replaying") as progress:
-        rows = flashcache.rows(flashcache.measure(requests, progress.tick))
+        measured = flashcache.rows(flashcache.measure(requests, progress.tick))
+    rows = [row for row in measured if row.table.casefold() in wanted]
     result = as_result(rows) | {"requests": requests}
-    output.finish(lambda console: show(console, rows, requests), [(json_path, result)])
+    finish(
+        of, places, rows, result, lambda console: show(console, rows, requests), json_path, pages
+    )

@@ -22,8 +22,6 @@ def show(console: Output, rows: Sequence[Row], requests: int) -> None:
             ),
         ]
     )
-    agree = sum(bool(row.agrees) for row in rows)
-    console.text(f"{agree} of {len(rows)} agree within 10 %, or lie within the paper's bound.")
 
 
 def printed(row: Row) -> str:

@@ -11,20 +11,28 @@ from gordon.options.papers import Compared
 @click.argument("runs", required=False)
 @command.of(Compared)
 @options.json_out
-def gordon(runs: str | None, quick: bool, json_path: str | None) -> None:
+def gordon(
+    runs: str | None, figure: str | None, quick: bool, pages: str | None, json_path: str | None
+) -> None:
     """Compare the figures of the Gordon paper with those of traced jobs.
 
     RUNS is a folder with runs RUNS/JOB/1 of `gordon workload run`; the default is the bundled
-    traces. The figures are those of Table 2, Figure 5, section 4.2.2, Table 6, Figures 6 to 8 and
-    the claims. JSON has each of them with its reason.
+    traces. The figures are those of Table 2, Figures 4 and 5, section 4.2.2, Table 6, Figures 6 to
+    8, the claims, Table 8, and the text of sections 3 and 6. JSON and pages have each of them with
+    its reason; the last lines say what is not reproduced, and why.
     """
     from gordon import bundled, reproduce
     from gordon.cli import output
     from gordon.cli.progress import Progress
+    from gordon.cli.reproduce_end import finish
     from gordon.cli.reproduce_gordon_view import show
+    from gordon.reproduce.papers import paper
 
-    output.check(json_path, used=[runs])
+    output.check(json_path, folder=pages, used=[runs])
+    of = paper("gordon")
+    places = of.chosen(figure)
     with Progress("replaying") as progress:
         folder = bundled.FOLDER if runs is None else runs
-        rows = reproduce.rows(folder, first_only=quick, progress=progress.tick)
-    output.finish(lambda console: show(console, rows), [(json_path, reproduce.as_result(rows))])
+        rows = reproduce.rows(folder, first_only=quick, figure=figure, progress=progress.tick)
+    result = reproduce.as_result(rows)
+    finish(of, places, rows, result, lambda console: show(console, rows), json_path, pages)

@@ -20,6 +20,8 @@ def show(console: Output, rows: Sequence[Row]) -> None:
             Column(f"within {NEAR:g}x", [str(one.near) for one in found], right=True),
         ]
     )
+    if not any(row.table == CLAIMS for row in rows):
+        return
     claims = [row for row in rows if row.table == CLAIMS and row.job == MEAN]
     console.table(
         [

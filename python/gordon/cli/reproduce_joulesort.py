@@ -12,7 +12,12 @@ from gordon.options.sorting import SortSystems
 @command.of(SortSystems, Compared)
 @options.json_out
 def joulesort(
-    set_values: tuple[str, ...], quick: bool, json_path: str | None, plot: str | None
+    set_values: tuple[str, ...],
+    figure: str | None,
+    quick: bool,
+    pages: str | None,
+    json_path: str | None,
+    plot: str | None,
 ) -> None:
     """Compare the systems of the JouleSort paper with the model and with the paper's claims.
 
@@ -21,15 +26,19 @@ def joulesort(
     modelled.
     """
     from gordon.cli import output
+    from gordon.cli.reproduce_end import finish
     from gordon.cli.reproduce_joulesort_view import show
     from gordon.reproduce.joulesort import report
+    from gordon.reproduce.joulesort.study import items
+    from gordon.reproduce.papers import paper
     from gordon.sort.systems.plot import draw
 
-    output.check(json_path, plot=plot)
-    del quick  # everything is computed in a second
+    output.check(json_path, plot=plot, folder=pages)
+    del quick  # everything is computed in seconds
+    of = paper("joulesort")
+    places = of.chosen(figure)
     found = report(set_values)
-    output.finish(
-        lambda console: show(console, found),
-        [(json_path, found)],
-        [(plot, lambda path: draw(found, path))],
-    )
+    if plot is not None:
+        draw(found, plot)
+    rows = list(items(found))
+    finish(of, places, rows, found, lambda console: show(console, found), json_path, pages)

@@ -10,6 +10,9 @@ from gordon.report import page
 from gordon.report.entries import Entry, known
 from gordon.report.run_figures import Spec
 
+#: Letters of a text that is not wrapped.
+LONG = 40
+
 
 @dataclass(frozen=True)
 class Table:
@@ -30,6 +33,15 @@ class Table:
     @property
     def entries(self) -> list[Entry[Any]]:
         return known(self.columns, self.rows)
+
+    @property
+    def wrapped(self) -> list[str]:
+        """The keys of columns with sentences."""
+        return [
+            one.key
+            for one in self.entries
+            if one.unit.is_text and any(len(one.on_page(row)) > LONG for row in self.rows)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,10 @@
   // plotly.js can send a chart to its maker's server: never from here.
   const config = { responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "", modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
 
+  // Names of bars in a plot that is narrower than this many pixels have at most so many letters.
+  const NARROW = 600;
+  const LETTERS = 18;
+
   function draw() {
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(name).trim();
@@ -27,7 +31,12 @@
       // The heading above says it.
       delete layout.title;
       const made = { ...base, ...layout, legend: { ...base.legend, ...layout.legend }, xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis } };
-      Plotly.react("plot-" + name, data, made, config);
+      const plot = document.getElementById("plot-" + name);
+      if (made.yaxis.type === "category" && plot.clientWidth < NARROW) {
+        const names = [...new Set(data.flatMap((trace) => trace.y))];
+        Object.assign(made.yaxis, { tickvals: names, ticktext: names.map((text) => (text.length > LETTERS ? text.slice(0, LETTERS - 1) + "…" : text)) });
+      }
+      Plotly.react(plot, data, made, config);
     }
   }
 

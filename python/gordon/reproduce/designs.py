@@ -13,6 +13,7 @@ from typing import Final, Literal, TypedDict
 from gordon import bundled, power
 from gordon.parts import Catalogue, load
 from gordon.quantity import number
+from gordon.reproduce.papers import Bounds, paper
 from gordon.reproduce.row import MEAN, Row
 from gordon.survey import jobs as survey_jobs
 from gordon.survey import run as survey
@@ -45,7 +46,6 @@ DISK = "sata-7200-1tb"
 WORK = (0.375, 0.5, 0.75, 1.5, 3.0)
 #: Less than the half of the time in which disks limit MaxE-disk in the paper.
 ABOUT_HALF = 0.45
-GAIN_E, GAIN_T = (2.2, 2.5), (1.5, 1.8)
 
 Result = GridResult | GridMean
 
@@ -107,6 +107,10 @@ def _mean_gains(found: Sequence[Row], jobs: Sequence[str]) -> list[Row]:
     return means
 
 
+def _numbers() -> dict[str, Bounds]:
+    return paper("gordon").numbers
+
+
 def named(result: Result, name: str) -> GridDesign:
     """A named design of a result."""
     id = result["named"][name]
@@ -118,9 +122,9 @@ def share(design: GridDesign, what: str) -> float:
     return float(sum(part for name, part in design["limits"].items() if what in name.split("+")))
 
 
-_GAINS: Final[tuple[tuple[str, Literal["energy_j", "time_s"], tuple[float, float], str], ...]] = (
-    ("MaxE", "energy_j", GAIN_E, "performance per watt of MaxE over MaxE-disk"),
-    ("MinT", "time_s", GAIN_T, "speed of MinT over MinT-disk"),
+_GAINS: Final[tuple[tuple[str, Literal["energy_j", "time_s"], str, str], ...]] = (
+    ("MaxE", "energy_j", "gain_efficiency", "performance per watt of MaxE over MaxE-disk"),
+    ("MinT", "time_s", "gain_speed", "speed of MinT over MinT-disk"),
 )
 
 
@@ -130,9 +134,9 @@ def claims(job: str, result: Result) -> list[Row]:
     disk = {name: named(result, f"{name}-disk") for name in ("MaxE", "MinT")}
     flash = {name: named(result, name) for name in ("MaxE", "MinT")}
     for model in table6.MODELS:
-        for name, key, (low, high), what in _GAINS:
+        for name, key, printed, what in _GAINS:
             ours = disk[name][model][key] / flash[name][model][key]
-            row = Row(CLAIMS, job, f"{what}, {model}", ours, low, high, "x")
+            row = Row(CLAIMS, job, f"{what}, {model}", ours, unit="x", **_numbers()[printed])
             found.append(replace(row, reason=_storage(job, disk[name], f"{name}-disk", row)))
     return found
 
@@ -302,20 +306,16 @@ def _front(job: str, result: Result) -> list[Row]:
             job,
             "designs on the front that have flash",
             flash,
-            1.0,
-            1.0,
-            "",
-            f"On the front are also {', '.join(disks)}." if disks else "As in the paper.",
+            reason=f"On the front are also {', '.join(disks)}." if disks else "As in the paper.",
+            **_numbers()["front_is_flash"],
         ),
         Row(
             FRONT,
             job,
             "designs of the paper's front that are on ours",
             (len(papers) - len(missing)) / len(papers),
-            1.0,
-            1.0,
-            "",
-            reason,
+            reason=reason,
+            **_numbers()["front_is_same"],
         ),
     ]
 
@@ -368,13 +368,11 @@ def _same_front(mean: Result, of_jobs: dict[str, Result]) -> list[Row]:
             MEAN,
             "jobs with the front of the mean",
             len(same) / len(others),
-            1.0,
-            1.0,
-            "",
-            "As in the paper: the same designs for all workloads."
+            reason="As in the paper: the same designs for all workloads."
             if not different
             else "Jobs that wait for storage for a longer time gain from slower processors, and "
             f"those that do not from faster ones: {different}.",
+            **_numbers()["front_is_same"],
         )
     ]
 
@@ -389,9 +387,8 @@ def _limits(job: str, result: Result) -> list[Row]:
         job,
         "MaxE-disk: time that is disk bound over time that is CPU bound",
         storage / cpu,
-        1.0,
-        1.0,
-        "x",
+        unit="x",
+        **_numbers()["disk_over_cpu"],
     )
     which = "less" if storage < cpu else "more"
     reason = f"{_short(disk)}, disk bound {storage:.0%} of the time"
@@ -405,11 +402,9 @@ def _limits(job: str, result: Result) -> list[Row]:
             job,
             "MaxE: time that is CPU bound",
             part,
-            0.5,
-            1.0,
-            "",
-            f"{_short(maxe)}. "
+            reason=f"{_short(maxe)}. "
             + ("The CPU is the bottleneck, as in the paper." if part > 0.5 else _most(maxe) + "."),
+            **_numbers()["maxe_cpu_bound"],
         )
     )
     for name in ("MaxE", "MaxE-disk", "MinT", "MinT-disk"):
@@ -448,10 +443,8 @@ def _order(of_jobs: dict[str, Result]) -> list[Row]:
                 job,
                 f"MinT: place of the job by the time that is {word} bound",
                 place,
-                1,
-                1,
-                "",
-                reason + ".",
+                reason=reason + ".",
+                **_numbers()["first_job"],
             )
         )
     return found
@@ -461,14 +454,14 @@ def _energy(job: str, result: Result) -> list[Row]:
     """Figure 8: energy of MaxE relative to MaxE-disk."""
     maxe, disk = named(result, "MaxE"), named(result, "MaxE-disk")
     whole = disk["sync"]["energy_j"]
+    of_mean: dict[str, Bounds] = _numbers() if job == MEAN else {}
     row = Row(
         ENERGY,
         job,
         "energy of MaxE over that of MaxE-disk",
         maxe["sync"]["energy_j"] / whole,
-        0.4 if job == MEAN else None,
-        0.4 if job == MEAN else None,
-        "x",
+        unit="x",
+        **of_mean.get("maxe_energy", Bounds()),
     )
     parts = {
         name: (
@@ -497,11 +490,10 @@ def _energy(job: str, result: Result) -> list[Row]:
             job,
             "time of MaxE over that of MaxE-disk",
             maxe["sync"]["time_s"] / disk["sync"]["time_s"],
-            1.0 if job == MEAN else None,
-            None,
-            "x",
-            f"MaxE is {_short(maxe)}, and MaxE-disk {_short(disk)}. In the paper MaxE has one "
-            "processor and takes longer.",
+            unit="x",
+            reason=f"MaxE is {_short(maxe)}, and MaxE-disk {_short(disk)}. In the paper MaxE has "
+            "one processor and takes longer.",
+            **of_mean.get("maxe_time", Bounds()),
         ),
     ]
     for name in parts:

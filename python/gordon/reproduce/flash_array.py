@@ -19,6 +19,7 @@ from typing import Any
 from gordon import _core, bundled, presets
 from gordon.human import binary
 from gordon.quantity import value
+from gordon.reproduce.papers import paper
 from gordon.reproduce.row import MEAN, Row
 from gordon.run.inputs import expand
 from gordon.survey import run as survey
@@ -189,11 +190,12 @@ def _sizes(load: Load) -> list[Row]:
         "Four programs of 8 KiB at a time limit writes, so that the gain grows with the share of "
         "bytes that are written."
     )
-    low, high = (1.0, None) if load.job in GAIN_PLAIN else (None, 1.0)
+    numbers = paper("gordon").numbers
+    plain_bounds = numbers["plain_gains" if load.job in GAIN_PLAIN else "plain_losses"]
     transfers = load.small / load.transfers
     without = (
         "As in the paper, the job gains without bypassing, too."
-        if low is not None and unbypassed > 1
+        if load.job in GAIN_PLAIN and unbypassed > 1
         else f"Only {transfers:.0%} of the transfers are of 8 KiB or less ("
         f"the paper: half), and the largest are of {binary(load.largest)}. Few bytes are in "
         "transfers smaller than a page, so that the job gains without bypassing, too."
@@ -201,49 +203,47 @@ def _sizes(load: Load) -> list[Row]:
         else f"{transfers:.0%} of the transfers are of 8 KiB or less: large pages cost more."
     )
     return [
-        Row(TABLE, load.job, PAPERS, own, 1.1, 6.3, "x", base),
-        Row(TABLE, load.job, FEWER, limited, 1.1, 6.3, "x", share),
-        Row(TABLE, load.job, UNBYPASSED, unbypassed, low, high, "x", without),
+        Row(TABLE, load.job, PAPERS, own, unit="x", reason=base, **numbers["large_pages"]),
+        Row(TABLE, load.job, FEWER, limited, unit="x", reason=share, **numbers["large_pages"]),
+        Row(TABLE, load.job, UNBYPASSED, unbypassed, unit="x", reason=without, **plain_bounds),
     ]
 
 
 def _parts(load: Load) -> list[Row]:
     large = _sized(LARGE, True).name
     slow, fast, mlc = (load.over(name, large) for name in ("40 MHz", "400 MHz", "MLC"))
+    numbers = paper("gordon").numbers
     return [
         Row(
             PARTS,
             load.job,
             SLOW,
             slow,
-            0.4,
-            0.4,
-            "x",
-            _slow(slow),
+            unit="x",
+            reason=_slow(slow),
+            **numbers["jobs_40"],
         ),
         Row(
             PARTS,
             load.job,
             FAST,
             fast,
-            1.2,
-            2.5,
-            "x",
-            f"A page takes {_page(400):.1f} us of a bus instead of {_page(133):.1f} us: "
+            unit="x",
+            reason=f"A page takes {_page(400):.1f} us of a bus instead of {_page(133):.1f} us: "
             f"reads gain up to {_page(133) / _page(400):.2f}x, and writes up to "
             f"{_peak(400) / _peak(133):.2f}x, since the dies limit them.",
+            **numbers["jobs_400"],
         ),
         Row(
             PARTS,
             load.job,
             CELLS,
             mlc,
-            0.3,
-            0.98,
-            "x",
-            "Reads take as long as before. Writes reach at most "
+            unit="x",
+            reason="Reads take as long as before. Writes reach at most "
             f"{_peak(133, MLC):.0f} instead of {_peak(133):.0f} MB/s, because a program takes four "
             "times as long.",
+            **numbers["jobs_mlc"],
         ),
     ]
 
@@ -285,6 +285,7 @@ def _peak(mhz: int, preset: str = ARRAY) -> float:
 
 def _requests(load: Load) -> list[Row]:
     all_bytes = load.read_bytes + load.write_bytes
+    numbers = paper("gordon").numbers
     reason = (
         f"The largest transfer here is of {binary(load.largest)}. The pairs of 8 and 120 KB that "
         "the paper found fit a read-ahead of 128 KB, the default of its kernel (Linux 2.6.24)."
@@ -295,20 +296,16 @@ def _requests(load: Load) -> list[Row]:
             load.job,
             "bytes in transfers of 120 KB and more",
             load.in_large / all_bytes,
-            0.88,
-            0.93,
-            "",
-            reason,
+            reason=reason,
+            **numbers["large_transfers"],
         ),
         Row(
             PARTS,
             load.job,
             "transfers of 8 KiB and less",
             load.small / load.transfers,
-            0.5,
-            0.5,
-            "",
-            reason,
+            reason=reason,
+            **numbers["small_transfers"],
         ),
     ]
 
@@ -340,9 +337,21 @@ def _extremes(loads: Sequence[Load]) -> list[Row]:
     """The ends of the paper's ranges, which belong to the jobs that write and read the most."""
     large = _sized(LARGE, True).name
     found = []
+    numbers = paper("gordon").numbers
+    of_fast, of_mlc = numbers["jobs_400"], numbers["jobs_mlc"]
     for load, kind, fast, mlc in (
-        (min(loads, key=lambda load: load.read_share), "write-intensive", 1.2, 0.3),
-        (max(loads, key=lambda load: load.read_share), "read-intensive", 2.5, 0.98),
+        (
+            min(loads, key=lambda load: load.read_share),
+            "write-intensive",
+            of_fast["low"],
+            of_mlc["low"],
+        ),
+        (
+            max(loads, key=lambda load: load.read_share),
+            "read-intensive",
+            of_fast["high"],
+            of_mlc["high"],
+        ),
     ):
         share = load.read_share if kind == "read-intensive" else 1 - load.read_share
         word = "read" if kind == "read-intensive" else "written"

@@ -16,9 +16,9 @@ from gordon.cache import web
 from gordon.cache.server import Found, Server, loss
 from gordon.errors import GordonError
 from gordon.options import Progress
+from gordon.reproduce.papers import paper
 from gordon.reproduce.row import Row
 
-PAPER = "FlashCache, CASES 2006"
 #: Requests of the load, and of one that takes a minute.
 REQUESTS = 10_000_000
 QUICK = 1_000_000
@@ -98,13 +98,11 @@ def rows(measured: Measured) -> list[Row]:
     ]
 
 
-def _row(where: str, what: str, ours: float, **given: Any) -> Row:
-    reason = given.pop("reason", "")
-    return Row(where, "surge", what, ours, paper=PAPER, reason=reason and f"{reason}.", **given)
-
-
-def _exactly(value: float) -> Json:
-    return {"low": value, "high": value}
+def _row(where: str, what: str, ours: float, number: str, unit: str = "", reason: str = "") -> Row:
+    found = paper("flashcache")
+    bounds = found.numbers[number]
+    text = reason and f"{reason}."
+    return Row(where, "surge", what, ours, unit=unit, reason=text, paper=found.title, **bounds)
 
 
 def _load(measured: Measured) -> list[Row]:
@@ -114,14 +112,14 @@ def _load(measured: Measured) -> list[Row]:
             "figure 2",
             "requests for the fifth of the files that is requested most",
             measured.load["top_fifth"],
-            **_exactly(0.9),
+            "top_fifth",
             reason="the paper changed the files of SURGE in a way that it does not print",
         ),
         _row(
             "section 3.1",
             "searches of the hash table that hit",
             table["hit_ratio"],
-            low=0.99,
+            "table_hits",
             reason="the tail of the load: files that are requested once; "
             f"{1 - pages['miss_ratio']:.1%} of pages are found in DRAM or flash",
         ),
@@ -146,7 +144,7 @@ def _bandwidth(measured: Measured) -> list[Row]:
                 "figure 3",
                 f"bandwidth lost at 500 us, {cores} cores, waiting {how}",
                 loss(Server(cores=cores, cycles_per_request=cycles), found, 500e-6),
-                high=0.05,
+                "loss_at_500us",
                 reason="without read-ahead a request waits for each of its pages"
                 if how == "for each page"
                 else "",
@@ -161,7 +159,7 @@ def _bandwidth(measured: Measured) -> list[Row]:
                 f"bandwidth of 128 MiB and 1 GiB of flash, of 1 GiB of DRAM: {one['cores']} cores, "
                 f"files {how}",
                 both["bandwidth_bit_s"] / one["bandwidth_bit_s"],
-                **_exactly(1.0),
+                "bandwidth",
                 reason="the paper's file set misses less than this one, by its hits of over 99 %: "
                 f"the disk is busy {both['utilization']['disk']:.0%} of the time, the flash "
                 f"{both['utilization']['flash']:.0%}",
@@ -179,7 +177,7 @@ def _memory(measured: Measured) -> list[Row]:
             "section 6.1, figure 5",
             "die area less than that of 1 GiB of DRAM",
             1 - both["area"]["total_cm2"] / alone["area"]["total_cm2"],
-            **_exactly(0.4),
+            "area_saved",
             reason="rounding",
         )
     ]
@@ -188,7 +186,7 @@ def _memory(measured: Measured) -> list[Row]:
             "section 6.2, figure 6",
             f"memory power of 1 GiB of DRAM over that of both, DRAM {name}",
             alone[mode]["total_w"] / both[mode]["total_w"],
-            low=2.5,
+            "power_ratio",
             reason="the processor's own accesses of DRAM, which both have, are not modelled",
         )
         for mode, name in modes.items()
@@ -205,18 +203,16 @@ def _wear(measured: Measured) -> list[Row]:
             "section 6.3",
             "flash accesses a second",
             both["flash"]["accesses_per_s"],
-            high=2000.0,
+            "accesses",
             unit="1/s",
             reason=f"at {RATE:,.0f} requests a second",
         )
     ]
-    for rated, years in ((10**6, 100.0), (10**5, 10.0)):
+    for rated, number in ((10**6, "life_million"), (10**5, "life_hundred_thousand")):
         found = lives[rated]["years"]
         if found is not None:
             what = f"life of 1 GiB at {rated:,} erases"
-            made.append(
-                _row("section 6.3", what, found, **_exactly(years), unit="years", reason=steady)
-            )
+            made.append(_row("section 6.3", what, found, number, unit="years", reason=steady))
     worst = {
         "a logical block at a miss": measured.large_by_block,
         "a page at a miss": measured.large,
@@ -226,7 +222,7 @@ def _wear(measured: Measured) -> list[Row]:
             "section 6.3",
             f"life of 2 GiB if the disk is accessed all the time, {how}",
             point["wear"]["lifetimes"][-1]["worst_case_years"],
-            **_exactly(2.0),
+            "life_worst",
             unit="years",
             reason="the paper does not say what a miss fetches",
         )
@@ -237,14 +233,14 @@ def _wear(measured: Measured) -> list[Row]:
             "section 2.1",
             "erases with a code that corrects 4 bits",
             measured.coded["wear"]["lifetimes"][0]["endurance"],
-            low=5e6,
+            "erases_with_code",
             reason="the growth of bit errors with erases is assumed so that this holds",
         ),
         _row(
             "section 6.3",
             "uses of the rules of wear",
             wear["block_rule_fired"] + wear["set_rule_fired"],
-            high=2.0,
+            "rules",
             reason="the paper prints no thresholds",
         ),
     ]

@@ -36,7 +36,7 @@ class Row:
     @property
     def id(self) -> str:
         """A name of the comparison that no other one has."""
-        return f"{self.table}: {self.job}: {self.what}"
+        return ": ".join(part for part in (self.table, self.job, self.what) if part)
 
     @property
     def source(self) -> str:

@@ -1,6 +1,6 @@
-"""All comparisons with the paper, of a folder of runs."""
+"""All comparisons with the Gordon paper, of a folder of runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +8,8 @@ from gordon import bundled
 from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.options import Progress
-from gordon.reproduce import designs, disk_use, flash_array
+from gordon.reproduce import array, costs, designs, disk_use, flash_array
+from gordon.reproduce.papers import paper
 from gordon.reproduce.row import NEAR, Row
 from gordon.run import folder as run_folder
 from gordon.workload.jobs import JOBS
@@ -36,18 +37,29 @@ def rows(
     folder: GivenPath = bundled.FOLDER,
     *,
     first_only: bool = False,
+    figure: str | None = None,
     progress: Progress | None = None,
 ) -> list[Row]:
-    """All comparisons: Table 2, Figure 5 and section 4.2.2, Table 6, Figures 6 to 8, and the
-    claims; with `first_only`, of the first run of each job. `progress` is called with the replays
-    of flash arrays (done, total). Raises GordonError."""
+    """All comparisons, or those of a table or figure (`table 6`; `6` for Figure 6); with
+    `first_only`, of the first run of each job. `progress` is called with the replays of flash
+    arrays (done, total). Raises GordonError."""
     runs = jobs(folder)
     if first_only:
         runs = {job: of_job[:1] for job, of_job in runs.items()}
-    found = disk_use.rows([disk_use.of(job, runs[job]) for job in runs])
-    found += flash_array.rows(flash_array.simulate(runs, progress))
-    found += designs.rows(designs.run(runs))
-    return found
+    parts: dict[str, Callable[[], list[Row]]] = {
+        "disk use": lambda: disk_use.rows([disk_use.of(job, runs[job]) for job in runs]),
+        "jobs": lambda: flash_array.rows(flash_array.simulate(runs, progress)),
+        "designs": lambda: designs.rows(designs.run(runs)),
+        "array": array.rows,
+        "racks": costs.racks,
+        "petabyte": costs.petabyte,
+        "plans": costs.plans,
+    }
+    places = paper("gordon").chosen(figure)
+    wanted = {place.by for place in places}
+    names = {place.place for place in places}
+    found = [row for name, part in parts.items() if name in wanted for row in part()]
+    return found if figure is None else [row for row in found if row.table in names]
 
 
 @dataclass(frozen=True)

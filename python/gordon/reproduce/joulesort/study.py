@@ -5,7 +5,8 @@ from typing import Any
 
 from gordon import tables
 from gordon.options import several
-from gordon.reproduce.joulesort import claims
+from gordon.reproduce.joulesort import claims, stripe
+from gordon.reproduce.papers import paper
 from gordon.reproduce.row import Row, as_result
 from gordon.sort.systems import data, extrapolate, plateaus
 from gordon.sort.systems.model import Parts
@@ -13,7 +14,6 @@ from gordon.sort.systems.schema import Systems
 
 Json = dict[str, Any]
 
-PAPER = "Davis and Rivoire, JouleSort on SSDs"
 _FITTED = "The power of the board is fitted to this row alone"
 _ESTIMATED = "The paper estimates these systems from measured ones; nobody built them"
 
@@ -33,11 +33,36 @@ def report(set_values: Sequence[str] = ()) -> Json:
     points = claims.points(parts, found["systems"])
     found["plateaus"] = plateaus.of(points) | {"points": points}
     found["claims"] = claims.compare(parts, found | {"systems": at_size["systems"]}, size)
-    found |= as_result(_items(found))
+    found |= as_result(items(found))
+    found["items"] += [
+        {
+            "id": f"{one['where']}: {one['paper']}",
+            "table": _place(one),
+            "job": "",
+            "what": one["paper"],
+            "unit": "",
+            "paper": one["paper"],
+            "ours": one["here"],
+            "ratio": None,
+            "agrees": one["agrees"],
+            "reason": f"{one['here']}.",
+            "source": f"{_title()}, section {one['where']}",
+        }
+        for one in found["claims"]["statements"]
+        if one["agrees"] is not None
+    ]
     return found
 
 
-def _items(found: Json) -> Iterator[Row]:
+def _place(statement: Json) -> str:
+    """The place of a statement: the table or figure that it is of, or the text."""
+    if statement["here"].startswith("table 3"):
+        return "Table 3"
+    where: str = statement["where"]
+    return where.rpartition(", ")[2].capitalize() if "figure" in where else "text"
+
+
+def items(found: Json) -> Iterator[Row]:
     """The measured rows of table 2 next to the model, and the paper's statements."""
     units = {"time_s": ("time", "s"), "power_w": ("power", "W"), "records_per_j": ("records/J", "")}
     for one in found["systems"]:
@@ -55,9 +80,33 @@ def _items(found: Json) -> Iterator[Row]:
         ours, printed = claim["records_per_j"], claim["paper_records_per_j"]
         if ours is not None:
             yield _row("section 4.2.2", name, "records/J", ours, printed, "", _ESTIMATED)
+    span, old = found["claims"]["power_span"], found["claims"]["old_plateau"]
+    yield _row(
+        "Figure 13",
+        "measured systems",
+        "largest power over the least",
+        span["measured"],
+        span["paper"],
+        "x",
+        "The paper says almost",
+    )
+    yield _row(
+        "Figure 13",
+        "older systems",
+        "records/J of the nearest plateau",
+        old["nearest"]["records_per_j"],
+        old["paper_records_per_j"],
+        "",
+        f"The nearest plateau has {', '.join(old['nearest']['systems'])}",
+    )
+    yield from stripe.rows()
 
 
 def _row(
     table: str, system: str, what: str, ours: float, paper: float, unit: str, reason: str
 ) -> Row:
-    return Row(table, system, what, ours, paper, paper, unit, f"{reason}.", paper=PAPER)
+    return Row(table, system, what, ours, paper, paper, unit, f"{reason}.", paper=_title())
+
+
+def _title() -> str:
+    return paper("joulesort").title

@@ -1,0 +1,74 @@
+"""The end of the commands that compare with a paper: pages, JSON, and the summary."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from gordon.cli import output
+from gordon.cli.terminal import Column, Output
+from gordon.reproduce.page import ours, pages, printed
+from gordon.reproduce.papers import Outcome, Paper, Place, outcomes, summary
+from gordon.reproduce.row import TOLERANCE, Row
+
+
+def finish(
+    paper: Paper,
+    places: Sequence[Place],
+    rows: Sequence[Row],
+    result: dict[str, Any],
+    view: Callable[[Output], None],
+    json_path: str | None,
+    folder: str | None,
+) -> None:
+    """Writes JSON and pages, and prints the comparison and its summary."""
+    found = outcomes(places, rows)
+    wanted = {place.place.casefold() for place in places}
+    items = [item for item in result["items"] if item["table"].casefold() in wanted]
+    result = result | {"items": items, "summary": summary(found)}
+    made: list[tuple[str | None, Any]] = []
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        written = pages(paper, items, found)
+        made = [(str(Path(folder, name)), text) for name, text in written.items()]
+
+    def screen(console: Output) -> None:
+        if len(places) == len(paper.places):
+            view(console)
+        elif items:
+            _items(console, items)
+        _close(console, items, found)
+
+    output.finish(screen, [(json_path, result), *made])
+
+
+def _items(console: Output, items: Sequence[dict[str, Any]]) -> None:
+    """A row for each figure of a place."""
+    jobs = [item["job"] for item in items]
+    console.table(
+        [
+            Column("figure", [item["what"] for item in items], wraps=True),
+            *([Column("of", jobs, spare=1)] if any(jobs) else []),
+            Column("paper", [printed(item) for item in items], right=True, wraps=True),
+            Column("ours", [ours(item) for item in items], right=True, wraps=True),
+            Column("agrees", ["yes" if item["agrees"] else "no" for item in items]),
+        ]
+    )
+
+
+def _close(console: Output, items: Sequence[dict[str, Any]], found: Sequence[Outcome]) -> None:
+    """How many figures agree, and what cannot be reproduced."""
+    missing = [one.place for one in found if one.place.missing]
+    if missing:
+        console.table(
+            [
+                Column("not reproduced", [place.place for place in missing]),
+                Column("reason", [place.missing for place in missing], wraps=True),
+                Column("nearest command", [place.see for place in missing], wraps=True, spare=1),
+            ]
+        )
+    agree = sum(item["agrees"] is True for item in items)
+    console.text(
+        f"{agree} of {len(items)} figures and statements agree within {TOLERANCE:.0%} or a bound; "
+        f"{len(items) - agree} differ, with reasons in JSON and pages; {len(missing)} tables and "
+        "figures are not reproduced"
+    )

@@ -1,0 +1,123 @@
+"""The papers: their tables, figures and sections, and the numbers that they print, of
+`papers.toml`."""
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypedDict
+
+from gordon.errors import GordonError
+from gordon.reproduce.row import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A table, figure or section of a paper."""
+
+    place: str
+    """Its name, which is also the table of its rows."""
+    of: str
+    """Section of the paper that discusses it."""
+    title: str
+    by: str = ""
+    """The part of the package that computes it."""
+    missing: str = ""
+    """Why it cannot be computed, if it cannot."""
+    see: str = ""
+    """Nearest command for a place that cannot be computed here."""
+
+
+class Bounds(TypedDict, total=False):
+    """The ends of a printed number, as fields of `Row`."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper."""
+
+    name: str
+    title: str
+    places: tuple[Place, ...]
+    numbers: dict[str, Bounds]
+    """Printed numbers: `low`, `high` or both, as `Row` has them."""
+
+    def chosen(self, figure: str | None) -> list[Place]:
+        """All places, or that of a name: `table 6`, or `6` for Figure 6. Raises GordonError."""
+        if figure is None:
+            return list(self.places)
+        wanted = (f"figure {figure}" if figure.isdecimal() else figure).casefold()
+        found = [one for one in self.places if wanted in one.place.casefold().split(", ")]
+        found = found or [one for one in self.places if one.place.casefold() == wanted]
+        if not found:
+            names = ", ".join(one.place for one in self.places if one.by)
+            raise GordonError(
+                f"the paper has no {wanted}", f"one of {names}", kind="unknown-figure"
+            )
+        return found
+
+
+@cache
+def paper(name: str) -> Paper:
+    """The paper of a name: gordon, joulesort or flashcache."""
+    text = (files("gordon.reproduce") / "papers.toml").read_text(encoding="utf-8")
+    found = tomllib.loads(text)[name]
+    places = tuple(Place(**place) for place in found["place"])
+    return Paper(name, found["title"], places, found["numbers"])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a place: its rows, or the reason that there are none."""
+
+    place: Place
+    rows: Sequence[Row]
+
+    @property
+    def figures(self) -> list[Row]:
+        """The rows with something to agree with."""
+        return [row for row in self.rows if row.agrees is not None]
+
+    @property
+    def agree(self) -> int:
+        return sum(bool(row.agrees) for row in self.figures)
+
+
+def outcomes(places: Iterable[Place], rows: Sequence[Row]) -> list[Outcome]:
+    """The outcome of each place, in the order of the paper."""
+    return [
+        Outcome(place, [row for row in rows if row.table.casefold() == place.place.casefold()])
+        for place in places
+    ]
+
+
+def summary(found: Sequence[Outcome]) -> dict[str, Any]:
+    """The outcomes as JSON has them."""
+    computed = [one for one in found if not one.place.missing]
+    figures = sum(len(one.figures) for one in computed)
+    agree = sum(one.agree for one in computed)
+    return {
+        "figures": figures,
+        "agree": agree,
+        "differ": figures - agree,
+        "places": [
+            {
+                "place": one.place.place,
+                "title": one.place.title,
+                "section": one.place.of,
+                "figures": len(one.figures),
+                "agree": one.agree,
+            }
+            for one in computed
+        ],
+        "not_reproduced": [
+            {"place": one.place.place, "title": one.place.title, "reason": one.place.missing}
+            | ({"see": one.place.see} if one.place.see else {})
+            for one in found
+            if one.place.missing
+        ],
+    }
