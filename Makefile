@@ -12,6 +12,7 @@
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make golden  runs commands of every engine and compares each value of their results with the recorded one
 # make guide  runs the commands of README.md, the tutorials and the guide and compares their output with the pages
+# make notebooks  runs docs/notebooks and compares what their cells print with what they hold
 # make wheel  builds the wheel, installs it into an empty environment, and times the first answer
 # make site   builds the site of docs/ into build/site
 # make reference  writes docs/REFERENCE.md
@@ -36,7 +37,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide site wheel reference \
+.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide notebooks site wheel reference \
 	results machines figures pages sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
@@ -155,6 +156,9 @@ golden: build
 
 guide: build
 	$(VENV)/python scripts/build/guide.py
+
+notebooks: build
+	$(VENV)/python scripts/build/notebooks.py
 
 wheel: build
 	$(VENV)/python scripts/build/wheel.py

@@ -3,8 +3,9 @@
     scripts/build/website.py
 
 The blocks of the pages say how they are run (scripts/build/guide.py), in words that other programs
-do not know; a copy of the pages in build/docs has what a reader needs of them. The exit status is 1
-if zensical warns, as of a missing page, or if a block is not shown as one.
+do not know; a copy of the pages in build/docs has what a reader needs of them. A notebook becomes a
+page (scripts/build/notebooks.py). The exit status is 1 if zensical warns, as of a missing page, or
+if a block is not shown as one.
 """
 
 import re
@@ -12,6 +13,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS, COPY, SITE = (ROOT / name for name in ("docs", "build/docs", "build/site"))
@@ -34,6 +37,8 @@ def main() -> None:
     for folder in (COPY, SITE):
         shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(DOCS, COPY, ignore=shutil.ignore_patterns("*.tar.xz"))
+    for notebook in COPY.rglob("*.ipynb"):
+        notebook.with_suffix(".md").write_text(notebooks.page(notebook))
     for page in COPY.rglob("*.md"):
         page.write_text(plain(page.read_text()))
     zensical = Path(sys.executable).parent / "zensical"
