@@ -15,7 +15,7 @@
 # make notebooks  runs docs/notebooks and compares what their cells print with what they hold
 # make wheel  builds the wheel, installs it into an empty environment, and times the first answer
 # make site   builds the site of docs/ into build/site
-# make reference  writes docs/REFERENCE.md
+# make reference  writes docs/REFERENCE.md and the manual pages in man
 # make results  writes python/gordon/reports, the types of results
 # make machines  writes the spaces ec2, gcp, azure and modern from the tables of scripts/catalogue/machines
 # make figures  writes the pages of docs/design that have computed tables
@@ -168,6 +168,7 @@ site: build
 
 reference: build
 	$(VENV)/python scripts/build/reference.py
+	$(VENV)/python scripts/build/man.py
 
 results: build
 	$(VENV)/python scripts/build/results.py

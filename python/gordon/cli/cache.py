@@ -13,7 +13,7 @@ from gordon.cli.cache_sweep import mrc, sweep
 from gordon.cli.cache_tiered import tiered
 from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
-from gordon.options import command, only_given
+from gordon.options import command, completion, only_given
 from gordon.options.caches import Cache, DramPolicy, FlashCacheDesign, Warmup
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def presets() -> None:
 
 
 @cache.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.presets("flashcache"))
 def show(name: str) -> None:
     """Print the file of a design, as a template for your own."""
     from gordon import presets

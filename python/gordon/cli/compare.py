@@ -6,14 +6,20 @@ import click
 
 from gordon.cli import options
 from gordon.cli.trace_input import of_trace
-from gordon.options import command, only_given
+from gordon.options import command, completion, only_given
 from gordon.options.devices import Preconditioned
 from gordon.options.loads import Host
 
 
 @click.command()
 @click.argument("trace")
-@click.argument("devices", nargs=-1, required=True, metavar="DEVICE DEVICE...")
+@click.argument(
+    "devices",
+    nargs=-1,
+    required=True,
+    metavar="DEVICE DEVICE...",
+    shell_complete=completion.presets("flash", "disk"),
+)
 @command.of(Preconditioned)
 @command.of(Host, without=["requests_out"])
 @of_trace

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from gordon.cli import disk_fit, options
-from gordon.options import command
+from gordon.options import command, completion
 from gordon.options.devices import Array, DiskDevice, DiskPreset, Responses
 from gordon.options.loads import BenchLoad, Host, Pattern, PatternOrTrace, TraceLoad
 from gordon.options.outputs import DiskTables
@@ -91,7 +91,7 @@ def presets() -> None:
 
 
 @disk.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.presets("disk"))
 def show(name: str) -> None:
     """Print the file of a preset, as a template for your own."""
     from gordon import disk

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.options import command, only_given
+from gordon.options import command, completion, only_given
 from gordon.options.devices import Amplification, Checkpoints, FlashDevice, FlashPreset
 from gordon.options.loads import BenchLoad, Host, Pattern, PatternOrTrace, TraceLoad
 from gordon.options.outputs import FlashTables
@@ -117,7 +117,7 @@ def presets() -> None:
 
 
 @flash.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.presets("flash"))
 def show(name: str) -> None:
     """Print the file of a preset, as a template for your own."""
     from gordon import flash

@@ -6,7 +6,7 @@ import click
 
 from gordon.cli import WithDefault, options
 from gordon.files import STDOUT
-from gordon.options import command
+from gordon.options import command, completion
 from gordon.options.surveys import PriceUpdate
 
 
@@ -55,7 +55,7 @@ def list_(json_path: str | None) -> None:
 
 
 @spaces.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.spaces)
 def show(name: str) -> None:
     """Print the file of a space, as a template for your own."""
     from gordon.parts import unknown

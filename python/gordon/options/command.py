@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from gordon.errors import GordonError
-from gordon.options import kinds
+from gordon.options import completion, kinds
 from gordon.options.table import Option, options
 
 Decorator = Callable[[Any], Any]
@@ -46,7 +46,12 @@ def _decorator(option: Option) -> Decorator:
     if option.default is not None:
         text += f"  [default: {option.default}]"
     return click.option(
-        *option.flags, option.name, required=option.is_required, help=text, **how(option.kind)
+        *option.flags,
+        option.name,
+        required=option.is_required,
+        help=text,
+        shell_complete=completion.of(option.name, option.kind),
+        **how(option.kind),
     )
 
 

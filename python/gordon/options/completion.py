@@ -1,0 +1,119 @@
+"""Completion of option values in a shell: names of presets, spaces and policies, and keys."""
+
+import json
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from gordon.options import kinds
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+#: Kinds of presets by the first command, for options that do not name one.
+_OF_COMMAND = {
+    "flash": ("flash",),
+    "block": ("flash", "disk"),
+    "disk": ("disk",),
+    "storage": ("flash", "disk"),
+    "compare": ("flash", "disk"),
+    "cache": ("flashcache",),
+}
+#: Kinds of presets by the name of an option.
+_OF_OPTION = {"flash": ("flash",), "disk": ("disk",), "like": ("disk",)}
+_POLICIES = ("policy", "dram_policy", "policies")
+
+
+def of(name: str, kind: kinds.Kind | None) -> Complete | None:
+    """The completion of an option's value; None for the shell's own."""
+    if name == "space":
+        return spaces
+    if kind == kinds.PRESET and name in _OF_OPTION:
+        return presets(*_OF_OPTION[name])
+    if kind == kinds.PRESET and name in ("device", "preset"):
+        return lambda ctx, param, text: presets(*_of_command(ctx))(ctx, param, text)
+    if name in _POLICIES:
+        return _policies
+    return _keys if kind == kinds.SETTING else None
+
+
+def presets(*of_kinds: str) -> Complete:
+    """The completion of a preset of some kinds, or a file."""
+
+    def complete(_: click.Context, __: click.Parameter, text: str) -> list[CompletionItem]:
+        from gordon import parts
+
+        return _or_file(sorted(name for kind in of_kinds for name in parts.names(kind)), text)
+
+    return complete
+
+
+def spaces(_: click.Context, __: click.Parameter, text: str) -> list[CompletionItem]:
+    """The completion of a space, or a file."""
+    folder = files("gordon.survey") / "spaces"
+    names = sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml"))
+    return _or_file(names, text)
+
+
+def _or_file(names: list[str], text: str) -> list[CompletionItem]:
+    found = [CompletionItem(name) for name in names if name.startswith(text)]
+    return found or [CompletionItem(text, type="file")]
+
+
+def _of_command(ctx: click.Context) -> tuple[str, ...]:
+    """The kinds of presets of a command."""
+    words = ctx.command_path.split()
+    return _OF_COMMAND.get(words[1] if len(words) > 1 else "", ())
+
+
+def _policies(_: click.Context, __: click.Parameter, text: str) -> list[CompletionItem]:
+    """The last of the names between commas."""
+    from gordon import _core
+
+    before, comma, last = text.rpartition(",")
+    names = [policy[0] for policy in _core.cache_policies()]
+    return [CompletionItem(before + comma + name) for name in names if name.startswith(last)]
+
+
+def _keys(ctx: click.Context, _: click.Parameter, text: str) -> list[CompletionItem]:
+    """The keys of the files of the command's devices, each with `=`."""
+    found = dict.fromkeys(key for kind in _of_command(ctx) for key in keys(kind))
+    return [CompletionItem(f"{key}=") for key in found if key.startswith(text)]
+
+
+def keys(kind: str) -> Iterator[str]:
+    """The dotted keys of a kind of file, without those of lists of tables."""
+    from gordon import _core
+
+    schema: dict[str, Any] = json.loads(_core.schema(kind))
+    yield from _of_table(schema, schema.get("$defs", {}), "")
+
+
+def _of_table(table: dict[str, Any], defined: dict[str, Any], prefix: str) -> Iterator[str]:
+    for key, value in table.get("properties", {}).items():
+        inner = _resolved(value, defined)
+        tables = [inner, *inner.get("oneOf", [])]
+        below = [
+            name
+            for one in tables
+            for name in _of_table(one, defined, f"{prefix}{key}.")
+            if not _is_sourced(one)
+        ]
+        yield from below or [f"{prefix}{key}"]
+
+
+def _is_sourced(table: dict[str, Any]) -> bool:
+    """Whether a table is a value with its source, which is written as the value alone."""
+    return "value" in table.get("properties", {})
+
+
+def _resolved(value: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
+    while True:
+        if "$ref" in value:
+            value = defined[value["$ref"].rsplit("/", 1)[1]]
+        elif "anyOf" in value:
+            value = value["anyOf"][0]
+        else:
+            return value
