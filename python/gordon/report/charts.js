@@ -87,5 +87,42 @@ const charts = (() => {
     return number.length <= letters ? number : "";
   }
 
-  return { result, el, colour, config, still, figures, percent, layout, limits, limitStyle, lowest, lanes, plain, label, PARTS };
+  // Moves labels with arrows so that none covers another one or leaves the plot, in the order of
+  // `annotations`, once `drawing` is done. One without room is left out, and a note says so.
+  async function place(plot, drawing) {
+    await drawing;
+    const labels = plot.layout.annotations.map((label) => ({ ...label }));
+    const boxes = new Map([...plot.querySelectorAll(".annotation")].map((g) => [Number(g.dataset.index), g.querySelector(".annotation-text-g").getBoundingClientRect()]));
+    const whole = plot.getBoundingClientRect();
+    const area = plot.querySelector(".nsewdrag").getBoundingClientRect();
+    const taken = [];
+    const overlaps = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    const fits = (box) => box.left >= whole.left && box.right <= whole.right && box.top >= area.top - 8 && box.bottom <= area.bottom + 8 && !taken.some((other) => overlaps(box, other));
+    const moved = (box, dx, dy) => ({ left: box.left + dx, right: box.right + dx, top: box.top + dy, bottom: box.bottom + dy });
+    for (const [i, box] of boxes) if (!labels[i].showarrow) taken.push(moved(box, 0, 0));
+    let left = 0;
+    for (const [i, box] of boxes) {
+      const label = labels[i];
+      if (!label.showarrow) continue;
+      const [step, side] = [box.height + 4, box.width / 2 + 12];
+      const ways = [[0, 0]];
+      for (const n of [0, 1, 2, 3, 4]) {
+        for (const dx of [0, side, -side]) ways.push([dx, -n * step], [dx, n * step], [dx, -2 * label.ay - n * step], [dx, -2 * label.ay + n * step]);
+      }
+      const found = ways.find(([dx, dy]) => fits(moved(box, dx, dy)));
+      if (found) {
+        label.ax += found[0];
+        label.ay += found[1];
+        taken.push(moved(box, ...found));
+      } else {
+        label.visible = false;
+        left += 1;
+      }
+    }
+    await Plotly.relayout(plot, { annotations: labels });
+    const note = plot.parentElement.querySelector(".unlabelled") || plot.insertAdjacentElement("afterend", Object.assign(document.createElement("p"), { className: "note unlabelled" }));
+    note.textContent = left ? (left === 1 ? "One label is" : left + " labels are") + " left out for lack of room; points name themselves, and the table has all." : "";
+  }
+
+  return { place, result, el, colour, config, still, figures, percent, layout, limits, limitStyle, lowest, lanes, plain, label, PARTS };
 })();

@@ -1,7 +1,7 @@
 // Draws the plots of a survey of machines.
 "use strict";
 (() => {
-  const { result, el, colour, config, still, figures, layout, limits, lowest } = charts;
+  const { place, result, el, colour, config, still, figures, layout, limits, lowest } = charts;
   const SHARES = { cpu: ["processor", "cpu"], storage: ["storage", "storage"], network: ["network", "network"], idle: ["idle", "overhead"] };
   const share = (d, key) => d.limits[key] || 0;
   const outcome = (d) => d.job;
@@ -65,10 +65,10 @@
       labels.push({ x: at(x), yref: "paper", y: 1, yanchor: "top", text: "traced: " + figures(x) + " s, measured", showarrow: false, font: { size: 12 }, bgcolor: colour("paper") });
     }
     const axis = (title) => ({ title: { text: title, standoff: 14 }, type: log ? "log" : "linear", rangemode: log ? "normal" : "tozero", dtick: log ? "D2" : undefined, tickformat: "~g" });
-    Plotly.react(plot, traces, layout({
+    place(plot, Plotly.react(plot, traces, layout({
       xaxis: axis("time of the job, s"), yaxis: axis((key === "price" ? "price of the job, " : "energy of the job, ") + unit),
       annotations: labels, shapes, hovermode: "closest",
-    }), config);
+    }), config));
   }
 
   function drawLimits() {

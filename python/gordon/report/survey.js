@@ -1,7 +1,7 @@
 // Draws the plots of a survey of designs.
 "use strict";
 (() => {
-  const { result, el, colour, config, still, figures, layout, limits, limitStyle, PARTS } = charts;
+  const { place, result, el, colour, config, still, figures, layout, limits, limitStyle, PARTS } = charts;
 
   function drawFront() {
     const log = el("log").checked;
@@ -52,9 +52,9 @@
     }));
     const axis = (title) => ({ title: { text: title }, type: log ? "log" : "linear", rangemode: log ? "normal" : "tozero", dtick: log ? "D2" : undefined, tickformat: "~g" });
     const base = result.baseline.id;
-    Plotly.react("plot-front", traces, layout({
+    place(el("plot-front"), Plotly.react("plot-front", traces, layout({
       xaxis: axis("run time, relative to " + base), yaxis: axis("energy, relative to " + base), annotations, hovermode: "closest",
-    }), config);
+    }), config));
   }
 
   // The named designs, each once, those with several names under all of them.

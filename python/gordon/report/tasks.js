@@ -1,7 +1,7 @@
 // Draws the plots of a survey of clusters.
 "use strict";
 (() => {
-  const { result, el, colour, config, still, figures, layout, limits, lowest, lanes, plain, label } = charts;
+  const { place, result, el, colour, config, still, figures, layout, limits, lowest, lanes, plain, label } = charts;
   const NAMES = Object.fromEntries(JSON.parse(el("plot-parts").dataset.names));
   const AGAINST = el("plot-front").dataset.against;
   const TONES = ["cpu", "storage", "network", "flash-controller", "mixed", "flash-memory", "accent", "ink"];
@@ -134,11 +134,11 @@
     const onNodes = AGAINST === "nodes" ? { tickmode: "array", tickvals: [...new Set(drawn.map(cost))], tickformat: "d" } : { dtick: isLogX ? (isNarrow(plot) ? 1 : "D2") : undefined, tickformat: AGAINST === "price" ? "~g" : "~s" };
     const steps = isLogY ? ticks(Math.min(...times), Math.max(...times)) : [];
     const inTime = isLogY ? { tickmode: "array", tickvals: steps, ticktext: steps.map(tick) } : {};
-    Plotly.react(plot, traces, layout({
+    place(plot, Plotly.react(plot, traces, layout({
       xaxis: { ...axis(COSTS[AGAINST][0], drawn.map(cost), isLogX), ...onNodes },
       yaxis: { ...axis("time of the application" + (isLogY ? "" : ", s"), times, isLogY), ...inTime },
       annotations, shapes, hovermode: "closest", ...legend(plot),
-    }), config);
+    }), config));
   }
 
   function drawParts() {
