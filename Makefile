@@ -16,6 +16,8 @@
 # make wheel  builds the wheel, installs it into an empty environment, and times the first answer
 # make site   builds the site of docs/ into build/site
 # make reference  writes docs/REFERENCE.md and the manual pages in man
+# make recording  runs a session and writes it as docs/session.svg
+# make third-party  writes THIRD-PARTY.txt, the licences of what the wheel carries of others
 # make results  writes python/gordon/reports, the types of results
 # make machines  writes the spaces ec2, gcp, azure and modern from the tables of scripts/catalogue/machines
 # make figures  writes the pages of docs/design that have computed tables
@@ -37,7 +39,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide notebooks site wheel reference \
+.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide notebooks recording third-party site wheel reference \
 	results machines figures pages sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
@@ -159,6 +161,12 @@ guide: build
 
 notebooks: build
 	$(VENV)/python scripts/build/notebooks.py
+
+recording: build
+	$(VENV)/python scripts/pages/recording.py
+
+third-party: build
+	$(VENV)/python scripts/build/third_party.py
 
 wheel: build
 	$(VENV)/python scripts/build/wheel.py

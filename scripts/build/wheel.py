@@ -2,15 +2,17 @@
 
     scripts/build/wheel.py
 
-The exit status is 1 if the wheel is too large, if it needs a package that is only an extra, or if a
-command fails.
+The exit status is 1 if the wheel is too large, if it lacks manual pages or licences, if it needs a
+package that is only an extra, or if a command fails.
 """
 
+import re
 import subprocess
 import sys
 import tempfile
 import time
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,6 +21,8 @@ OUT = ROOT / "build/wheels"
 MOST = 25e6
 #: Packages of extras.
 EXTRAS = {"numpy", "matplotlib", "plotly"}
+#: Files that the wheel carries, as expressions.
+NEEDED = (r"share/man/man1/gordon-flash\.1$", r"licenses/LICENSE$", r"licenses/THIRD-PARTY\.txt$")
 #: Without extras.
 COMMANDS = ("demo", "doctor", "flash bench --pattern random-read --requests 1000")
 
@@ -41,6 +45,10 @@ def main() -> None:
     print(f"{wheel.name}: {size / 1e6:.1f} MB")
     if size > MOST:
         sys.exit(f"error: the wheel has more than {MOST / 1e6:.0f} MB")
+    names = "\n".join(zipfile.ZipFile(wheel).namelist())
+    for needed in NEEDED:
+        if not re.search(needed, names, re.MULTILINE):
+            sys.exit(f"error: the wheel lacks {needed}")
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         installed = Path(folder, "bin")
