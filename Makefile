@@ -18,7 +18,7 @@
 # make reference  writes docs/REFERENCE.md and the manual pages in man
 # make recording  runs a session and writes it as docs/session.svg
 # make third-party  writes THIRD-PARTY.txt, the licences of what the wheel carries of others
-# make results  writes python/gordon/reports, the types of results
+# make results  writes the types of reports, of keywords and of the keys of results
 # make machines  writes the spaces ec2, gcp, azure and modern from the tables of scripts/catalogue/machines
 # make figures  writes the pages of docs/design that have computed tables
 # make pages  makes one report of each kind and pictures of it in build/pages; wants chromium
@@ -180,6 +180,8 @@ reference: build
 
 results: build
 	$(VENV)/python scripts/build/results.py
+	$(VENV)/python scripts/build/keywords.py
+	$(VENV)/python scripts/build/fields.py
 
 machines: build
 	$(VENV)/python scripts/catalogue/machines.py

@@ -120,7 +120,7 @@ class Fifo:
         return self.queue.popleft()
 
 
-def ours(trace: Path, size: str, policy: str | cache.OwnPolicy) -> int:
+def ours(trace: Path, size: str, policy: Any) -> int:
     """Misses."""
     report = cache.replay(trace, policy=policy, dram=size, format="oracleGeneral")
     return int(report["misses"])
@@ -141,14 +141,14 @@ def two_levels(trace: Path, dram: str, flash: str) -> tuple[int, str]:
     )
 
 
-def small_objects(trace: Path, layout: str) -> int:
+def small_objects(trace: Path, layout: Any) -> int:
     """Misses of a cache of small objects, the flash beneath included."""
     dram, flash = SMALL
     report = tiered.replay(trace, dram=dram, flash=flash, layout=layout, format="oracleGeneral")
     return int(report["misses"])
 
 
-def generated(workload: str) -> int:
+def generated(workload: Any) -> int:
     """Requests of a generated load, written to a file."""
     with tempfile.TemporaryDirectory() as folder:
         made = web.generate(workload, Path(folder) / "web.parquet", requests=GENERATED)

@@ -2,7 +2,7 @@
 
     import gordon
     result = gordon.survey.run("sort.trace", space="gordon-2009", nodes=32)
-    result["named"]["MaxE"], result["front"]
+    result["named"]["MaxE"], result.front, result.to_polars(), result.save("sort.html")
 
 The Rust core, `gordon._core`, simulates, sorts and serves; this package checks options, calls the
 core and shows results. Each subpackage is imported at its first use, so that `gordon --help` is
@@ -11,32 +11,68 @@ quick. A failure that a user can act on raises `gordon.GordonError`.
 
 from typing import TYPE_CHECKING, Any
 
+__all__ = [
+    "GordonError",
+    "__version__",
+    "block",
+    "bundled",
+    "cache",
+    "compare",
+    "cost",
+    "disk",
+    "energy",
+    "flash",
+    "joulesort",
+    "reproduce",
+    "run",
+    "sort",
+    "storage",
+    "survey",
+    "sweep",
+    "trace",
+    "workload",
+]
+
 if TYPE_CHECKING:
+    from gordon import (
+        block,
+        bundled,
+        cache,
+        compare,
+        cost,
+        disk,
+        energy,
+        flash,
+        joulesort,
+        reproduce,
+        run,
+        sort,
+        storage,
+        survey,
+        sweep,
+        trace,
+        workload,
+    )
     from gordon.errors import GordonError
 
-_PACKAGES = (
-    "block", "bundled", "cache", "compare", "cost", "disk", "energy", "flash", "joulesort",
-    "reproduce", "run", "sort", "storage", "survey", "sweep", "workload"
-)  # fmt: skip
+    __version__: str
+else:
 
-__all__ = ["GordonError", "__version__", *_PACKAGES]
+    def __getattr__(name: str) -> Any:
+        if name == "GordonError":
+            from gordon.errors import GordonError
 
+            return GordonError
+        if name == "__version__":
+            from gordon._core import version
 
-def __getattr__(name: str) -> Any:
-    if name == "GordonError":
-        from gordon.errors import GordonError
+            return version()
+        if name in __all__:
+            from importlib import import_module
 
-        return GordonError
-    if name == "__version__":
-        from gordon._core import version
-
-        return version()
-    if name in _PACKAGES:
-        from importlib import import_module
-
-        return import_module(f"gordon.{name}")
-    raise AttributeError(f"module 'gordon' has no attribute {name!r}")
+            return import_module(f"gordon.{name}")
+        raise AttributeError(f"module 'gordon' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

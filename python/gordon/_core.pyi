@@ -125,9 +125,6 @@ def flashcache_sweep(configs: str, tick: Callable[[int, int], None] | None = Non
 def tiered_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def cache_sweep(configs: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def cache_curve(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
-def tables_write(tables: str, folder: str) -> None:
-    """Each as NAME.parquet: `[[name, [[column, [value, ...]], ...]], ...]`, as JSON."""
-
 def cache_policies() -> list[tuple[str, str, str]]:
     """Name, what goes next, what it follows."""
 
@@ -220,8 +217,26 @@ def storage_power(name: str, parts: str) -> tuple[float, float, float]:
     """Watts of a storage part when idle, when it only reads, and when it only writes."""
 
 @final
-class RunTable:
+class Table:
     """Columns for anything that takes Arrow's PyCapsule interface: pyarrow, polars, duckdb ..."""
+
+    @staticmethod
+    def of(columns: str) -> Table:
+        """`[[column, [value, ...]], ...]`, as JSON."""
+
+    @staticmethod
+    def requests(load: str, tick: Callable[[int, int], None] | None = None) -> Table:
+        """The requests of a trace."""
+
+    @staticmethod
+    def restored(parquet: bytes) -> Table:
+        """A table that was pickled."""
+
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    def write(self, path: str) -> None:
+        """Writes a Parquet file."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __len__(self) -> int: ...
@@ -235,10 +250,8 @@ class RunResult:
     def json(self) -> str: ...
     def kept(self) -> None:
         """Raises where the device was to be kept in a file, and could not be."""
-    def tables(self) -> list[str]: ...
-    def table(self, name: str) -> RunTable: ...
-    def write_parquet(self, folder: str) -> None:
-        """Writes each table into the folder, as NAME.parquet."""
+    def tables(self) -> list[tuple[str, Table]]:
+        """The tables, by name."""
 
 def disk_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
 def disk_run_all(

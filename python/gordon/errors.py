@@ -3,10 +3,41 @@
 An error has a message (what is wrong, and where), a hint (what to try), and a kind: a short stable
 name of what is wrong. Messages may be reworded; kinds may not, so that programs and tests match on
 kinds. An error of the Rust core has the name of its variant as its kind.
+
+A failure of the system is an OSError too, and a bad value that somebody gave is a ValueError.
 """
 
+import errno
+import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+#: Kinds of errors of the system, with the number of its reason. Other errors have it in their text.
+SYSTEM = {
+    "missing": errno.ENOENT,
+    "missing-file": errno.ENOENT,
+    "missing-folder": errno.ENOENT,
+    "missing-input": errno.ENOENT,
+    "missing-trace": errno.ENOENT,
+    "not-found": errno.ENOENT,
+    "exists": errno.EEXIST,
+    "output-exists": errno.EEXIST,
+    "is-a-folder": errno.EISDIR,
+    "disk-full": errno.ENOSPC,
+    "no-space": errno.ENOSPC,
+    "needs-root": errno.EPERM,
+    "unwritable": errno.EACCES,
+    "unreadable-file": errno.EIO,
+    "unreadable": errno.EIO,
+}
+#: Starts of the kinds of errors of values that somebody gave.
+VALUES = (
+    *("ambiguous-", "bad-", "binary-", "circular-", "command-is-text", "config-error"),
+    *("duplicate-", "empty-", "exclusive-", "incomplete-", "missing-key", "needs-option", "not-a"),
+    *("not-finite", "one-", "other-unit", "out-of-range", "same-", "too-", "two-", "unknown"),
+    *("wrong-model", "several-"),
+)
 
 
 class GordonError(Exception):
@@ -16,6 +47,17 @@ class GordonError(Exception):
     the text, and `args` is `(message, hint)`. `kind` names the reason, as `unknown-name`; it is
     empty for an error that has no kind yet.
     """
+
+    def __new__(cls, message: str = "", hint: str = "", kind: str = "") -> "GordonError":
+        made: type[GordonError] = cls
+        if cls is GordonError:
+            number = _number(message, kind)
+            if number is not None:
+                made = _BY_NUMBER.get(number, SystemFailureError)
+            elif kind.startswith(VALUES):
+                made = InvalidValueError
+        new = OSError.__new__ if issubclass(made, OSError) else Exception.__new__
+        return new(made, message, hint)
 
     def __init__(self, message: str, hint: str = "", kind: str = "") -> None:
         super().__init__(message, hint)
@@ -40,11 +82,64 @@ class GordonError(Exception):
         return GordonError(message, self.hint, self.kind)
 
 
-def missing_package(name: str, extra: str) -> GordonError:
-    """An error for a package that only some functions need, and that `extra` installs."""
+class InvalidValueError(GordonError, ValueError):
+    """Somebody gave a value that is none."""
+
+
+class SystemFailureError(GordonError, OSError):
+    """The system refused an operation. `errno` and `strerror` are its reason."""
+
+    def __init__(self, message: str, hint: str = "", kind: str = "") -> None:
+        super().__init__(message, hint, kind)
+        self.errno = _number(message, kind)
+        self.strerror = None if self.errno is None else os.strerror(self.errno)
+
+    def __reduce__(self) -> tuple[type[GordonError], tuple[str, str, str]]:
+        return GordonError, (self.message, self.hint, self.kind)
+
+
+class NotFoundError(SystemFailureError, FileNotFoundError):
+    """There is no such file."""
+
+
+class ExistsError(SystemFailureError, FileExistsError):
+    """There is such a file already."""
+
+
+class IsFolderError(SystemFailureError, IsADirectoryError):
+    """A file was expected."""
+
+
+class NotPermittedError(SystemFailureError, PermissionError):
+    """The user may not do this."""
+
+
+_BY_NUMBER: dict[int, type[GordonError]] = {
+    errno.ENOENT: NotFoundError,
+    errno.EEXIST: ExistsError,
+    errno.EISDIR: IsFolderError,
+    errno.EACCES: NotPermittedError,
+    errno.EPERM: NotPermittedError,
+}
+#: Reasons as the system words them.
+_REASONS = {os.strerror(number): number for number in errno.errorcode}
+
+
+def _number(message: str, kind: str) -> int | None:
+    """The number of the system's reason for an error, if there is one: that at the end of the
+    message, else that of the kind."""
+    first = message.partition("\n")[0]
+    coded = re.search(r"\(os error (\d+)\)$", first)
+    if coded:
+        return int(coded[1])
+    return _REASONS.get(first.rpartition(": ")[2]) or SYSTEM.get(kind)
+
+
+def missing_package(name: str, extra: str | None) -> GordonError:
+    """An error for a package that only some functions need, and that `extra` installs, if any."""
     return GordonError(
         f"the package {name} is not installed",
-        f"pip install 'gordon-storage[{extra}]'",
+        f"pip install 'gordon-storage[{extra}]'" if extra else f"pip install {name}",
         kind="missing-package",
     )
 

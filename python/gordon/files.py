@@ -54,7 +54,8 @@ def _put(content: Any, file: TextIO) -> None:
     if isinstance(content, str):
         file.write(content)
         return
-    json.dump(content, file, indent=1)
+    # A result is a mapping.
+    json.dump(content, file, indent=1, default=dict)
     file.write("\n")
 
 
@@ -85,6 +86,8 @@ def _blamed(path: str | PathLike[str]) -> Iterator[None]:
     """Makes an OSError a GordonError of a path that cannot be written."""
     try:
         yield
+    except GordonError:
+        raise
     except OSError as error:
         raise GordonError(
             f"cannot write {fspath(path)}: {error.strerror or error}",

@@ -1,17 +1,15 @@
 """Results of runs on simulated devices, and comparisons of several results."""
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import cached_property
-from os import PathLike, fspath
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypedDict, TypeVar, overload
 
 from gordon import _core
-from gordon.errors import GordonError, missing_package
-from gordon.files import write_all
+from gordon.columns import Columns
+from gordon.errors import GordonError
+from gordon.parts import unknown
 from gordon.reports.devices import DiskRun, FlashRun
+from gordon.result import Result
 
 if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind
@@ -22,53 +20,10 @@ DeviceRun = FlashRun | DiskRun
 D_co = TypeVar("D_co", bound=DeviceRun, covariant=True)
 
 
-class _Shown(ABC):
-    """A result with figures and a page."""
+class Run(Result[D_co]):
+    """The result of one run: the report, and tables as Arrow columns."""
 
-    @abstractmethod
-    def _runs(self) -> "Sequence[Run[DeviceRun]]": ...
-
-    @abstractmethod
-    def _json(self) -> Any: ...
-
-    def html(self) -> str:
-        """The report, one HTML file that works offline."""
-        from gordon.report.runs import render
-
-        return render(self._runs())
-
-    def figures(self) -> dict[str, Any]:
-        """The figures of the report as plotly figures, by name. Raises
-        GordonError without the package plotly."""
-        try:
-            import plotly.graph_objects as go  # type: ignore[import-untyped, unused-ignore]
-        except ImportError:
-            raise missing_package("plotly", "figures") from None
-
-        from gordon.report.run_figures import figures, light
-
-        return {name: go.Figure(light(spec)) for name, spec in figures(self._runs()).items()}
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes the report to a `.html` file, or only its numbers to a `.json` file. Raises
-        GordonError for another format, or if the file cannot be written."""
-        target = Path(fspath(path))
-        if target.suffix == ".html":
-            text = self.html()
-        elif target.suffix == ".json":
-            text = json.dumps(self._json(), indent=1) + "\n"
-        else:
-            raise GordonError(
-                f"{target}: a report is .html or .json",
-                "a name that ends in .html or .json, or to_parquet for tables",
-                kind="bad-report-format",
-            )
-        write_all({fspath(path): text})
-
-
-class Run(_Shown, Generic[D_co]):
-    """The result of one run: `report` is the summary, tables are Arrow columns."""
-
+    ROWS: ClassVar = "series"
     RATIOS: ClassVar[dict[str, str]] = {}
     """Figures that a comparison gives as ratios: name, path in the report."""
 
@@ -77,46 +32,37 @@ class Run(_Shown, Generic[D_co]):
         """The part of a report that only this kind of device has. It takes reports as this one."""
 
     def __init__(self, name: str, core: _core.RunResult) -> None:
+        super().__init__(json.loads(core.json()))
         self.name = name
-        self._core = core
-
-    @cached_property
-    def report(self) -> D_co:
-        """The summary of the run. Keys are in snake_case and carry their units."""
-        report: D_co = json.loads(self._core.json())
-        return report
+        self._arrow = dict(core.tables())
 
     @property
     def tables(self) -> list[str]:
-        """The names of the tables of the run."""
-        return self._core.tables()
+        return list(self._arrow)
 
-    def table(self, name: str) -> _core.RunTable:
-        """A table, for libraries that read Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`. Raises
-        GordonError for an unknown name."""
-        return self._core.table(name)
+    def table(self, name: str | None = None) -> "_core.Table":
+        name = self.ROWS if name is None else name
+        if name not in self._arrow:
+            raise unknown("table", name, self.tables)
+        return self._arrow[name]
 
-    def columns(self, name: str) -> dict[str, list[Any]]:
-        """The columns of a table as lists, by name. Raises GordonError for an unknown name."""
-        columns: dict[str, list[Any]] = json.loads(self.table(name).json())
-        return columns
+    def columns(self, name: str | None = None) -> Columns:
+        table = self.table(name)
+        columns = json.loads(table.json())
+        return {column: columns[column] for column in table.names()}
 
-    def to_parquet(self, folder: str | PathLike[str]) -> None:
-        """Writes each table to NAME.parquet in the folder. Raises GordonError if it cannot."""
-        self._core.write_parquet(fspath(folder))
+    def says(self) -> str:
+        return f"{self.name}, {self['requests']} requests in {self['simulated_s']:.3g} s"
 
-    def __repr__(self) -> str:
-        report = self.report
-        return (
-            f"<{package(type(self))}.Result {self.name}: "
-            f"{report['requests']} requests in {report['simulated_s']:.3g} s>"
-        )
+    def html(self) -> str:
+        from gordon.report.runs import render
 
-    def _runs(self) -> "Sequence[Run[DeviceRun]]":
-        return [self]
+        return render([self])
 
-    def _json(self) -> Any:
-        return self.report
+    def _figures(self) -> dict[str, dict[str, Any]]:
+        from gordon.report.run_figures import figures
+
+        return figures([self])
 
 
 R = TypeVar("R", bound=Run[DeviceRun])
@@ -148,40 +94,48 @@ class CheckpointError(GordonError):
         self.result = result
 
 
-class Comparison(_Shown, Generic[R]):
-    """The results of the same load on several devices; ratios are to the first device."""
+class Comparison(Result[ComparedDevices], Generic[R]):
+    """The results of the same load on several devices; ratios are to the first device. A device
+    is found by its name."""
+
+    ROWS: ClassVar = "devices"
 
     def __init__(self, results: list[R]) -> None:
         self.results = results
+        first = results[0]
+        super().__init__(
+            {
+                "kind": first["kind"],
+                "baseline": first.name,
+                "devices": [
+                    {"name": r.name, "relative": relative(r, first), "report": r.report}
+                    for r in results
+                ],
+            }
+        )
 
-    @cached_property
-    def report(self) -> ComparedDevices:
-        """The summary of each device, and ratios of its figures to those of the first device."""
-        first = self.results[0]
-        return {
-            "kind": first.report["kind"],
-            "baseline": first.name,
-            "devices": [
-                {"name": r.name, "relative": relative(r, first), "report": r.report}
-                for r in self.results
-            ],
-        }
+    @overload
+    def __getitem__(self, name: Literal["kind", "baseline"]) -> str: ...  # type: ignore[overload-overlap]
+    @overload
+    def __getitem__(self, name: Literal["devices"]) -> list[Compared]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __getitem__(self, name: str) -> R: ...
+    def __getitem__(self, name: str) -> Any:
+        found = next((result for result in self.results if result.name == name), None)
+        return super().__getitem__(name) if found is None else found
 
-    def __getitem__(self, name: str) -> R:
-        for result in self.results:
-            if result.name == name:
-                return result
-        raise KeyError(name)
+    def says(self) -> str:
+        return ", ".join(run.name for run in self.results)
 
-    def _runs(self) -> Sequence[Run[DeviceRun]]:
-        return self.results
+    def html(self) -> str:
+        from gordon.report.runs import render
 
-    def _json(self) -> Any:
-        return self.report
+        return render(self.results)
 
-    def __repr__(self) -> str:
-        names = ", ".join(run.name for run in self.results)
-        return f"<{package(type(self.results[0]))}.Comparison of {names}>"
+    def _figures(self) -> dict[str, dict[str, Any]]:
+        from gordon.report.run_figures import figures
+
+        return figures(self.results)
 
 
 def figure(report: DeviceRun, path: str) -> float | None:
@@ -199,8 +153,3 @@ def relative(result: Run[DeviceRun], first: Run[DeviceRun]) -> dict[str, float |
         ours, theirs = figure(result.report, path), figure(first.report, path)
         found[name] = ours / theirs if ours is not None and theirs else None
     return found
-
-
-def package(kind: type[Run[DeviceRun]]) -> str:
-    """Where people find it."""
-    return kind.__module__.rpartition(".")[0]

@@ -1,21 +1,50 @@
-"""`--set KEY=VALUE`: overrides one value of a config for one run, by the schema of its kind.
+"""Overrides values of a config for one run, by the schema of its kind: `--set KEY=VALUE`, or the
+keyword `set={"KEY": VALUE}`.
 
 Keys are dotted paths (`power.die_idle`). Keys that the schema knows may be added. If the schema has
 a source for the value, the source becomes `--set`. The core checks the values.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
+from gordon.options import Settings, several
 from gordon.parts import unknown
 
 WHY = "set for this run with --set"
 
 Table = dict[str, Any]
+
+
+def listed(given: Settings) -> list[str]:
+    """Settings as texts KEY=VALUE. The keys of a table in a mapping follow its own, with a dot
+    between. Raises GordonError for a value that no text gives."""
+    if not isinstance(given, Mapping):
+        return several(given)
+    found = []
+    for key, value in given.items():
+        if isinstance(value, Mapping):
+            found += [f"{key}.{setting}" for setting in listed(value)]
+        else:
+            found.append(f"{key}={_text(key, value)}")
+    return found
+
+
+def _text(key: str, value: Any) -> str:
+    """The text that `_parse` reads as this value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float | list | tuple):
+        return json.dumps(value)
+    raise GordonError(
+        f"--set {key}: {value!r} is not a number, a text, a truth value or a list",
+        f'set={{"{key}": 4}}, or a text such as "4KiB"',
+        kind="bad-setting",
+    )
 
 
 def split(setting: str, example: str) -> tuple[str, str]:

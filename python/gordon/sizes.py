@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 from gordon import _core
 from gordon.errors import GordonError
+from gordon.options import Size, in_bytes
 
 
-def doubling(sizes: str | Sequence[str], option: str, none: bool = False) -> list[int]:
+def doubling(sizes: Size | Sequence[Size], option: str, none: bool = False) -> list[int]:
     """The sizes in bytes, ascending and unique. `4KiB..64MiB` is the first size, its doublings and
     the last; `4KiB,1MiB` or a list are these sizes. With `none`, 0 is allowed. Raises
     GordonError."""
-    words = sizes.split(",") if isinstance(sizes, str) else list(sizes)
+    given = [sizes] if isinstance(sizes, int) else sizes
+    words = given.split(",") if isinstance(given, str) else [in_bytes(one) for one in given]
     found: list[int] = []
     for word in words:
         first, dots, last = word.partition("..")

@@ -312,12 +312,13 @@ def source(about: str, texts: list[str], used: set[str]) -> str:
     if used:
         head += f"from gordon.reports.{SHARED} import {', '.join(sorted(used))}\n\n"
     # Without the imports that no type of this file needs.
-    text = _ruff("check", "--fix", "--quiet", "--select", "F401,I", text=head + "\n\n".join(texts))
-    return _ruff("format", text=text)
+    text = ruff("check", "--fix", "--quiet", "--select", "F401,I", text=head + "\n\n".join(texts))
+    return ruff("format", text=text)
 
 
-def _ruff(*command: str, text: str) -> str:
-    named = ["--stdin-filename", str(FOLDER / "made.py"), "-"]
+def ruff(*command: str, text: str, suffix: str = ".py") -> str:
+    """Passes the text of a file through ruff."""
+    named = ["--stdin-filename", str(FOLDER / f"made{suffix}"), "-"]
     ran = subprocess.run(
         [sys.executable, "-m", "ruff", *command, *named],
         input=text,

@@ -208,14 +208,14 @@ def values() -> Json:
             "items": items,
             "agreeing": sum(one["agrees"] is True for one in items),
             "missed": sum(one["agrees"] is False for one in items),
-            "inputs": _inputs(costs),
-            "by_processors": _by_processors(costs),
-            "bandwidth": _bandwidth(costs),
-            "rack": _rack(racks),
-            "limits": _limits(racks[0]),
-            "plan": _plan(virtual),
+            "inputs": _inputs(costs.report),
+            "by_processors": _by_processors(costs.report),
+            "bandwidth": _bandwidth(costs.report),
+            "rack": _rack([rack.report for rack in racks]),
+            "limits": _limits(racks[0].report),
+            "plan": _plan(virtual.report),
         }
-        | _replicas(copies, small)
+        | _replicas(copies.report, small.report)
     )
 
 

@@ -71,7 +71,7 @@ def simulated() -> Json:
     amplified: dict[str, list[float]] = {way: [] for way in WAYS}
     queues = []
     for seed in SEEDS:
-        with Simulated(DEVICE, set_values=SET, precondition=USED, seed=seed) as device:
+        with Simulated(DEVICE, set=SET, precondition=USED, seed=seed) as device:
             for size in SIZES:
                 ways = rewriting(device, FILE, size)
                 for way, row in ways.items():
@@ -82,9 +82,9 @@ def simulated() -> Json:
                     if seed == SEEDS[0]:
                         rows.append([f"{binary(size)}, {way}", *cells(row)])
             share = FILE / device.capacity
-    with Simulated(OTHER, set_values=SET, precondition=USED) as device:
+    with Simulated(OTHER, set=SET, precondition=USED) as device:
         other = rewriting(device, FILE, TRANSFER)
-    with Simulated(DEVICE, set_values=SET, precondition=USED) as device:
+    with Simulated(DEVICE, set=SET, precondition=USED) as device:
         again = again_and_again(device, FILE, TRANSFER, ROUNDS)
 
     def mean(way: str) -> Json:
@@ -144,7 +144,7 @@ def spread(values: list[float]) -> str:
 
 def steered(name: str) -> Json:
     """The sizes to which telemetry of a simulated device leads."""
-    report = steer(None, name, set_values=SET, precondition=USED, records=5_000_000)
+    report = steer(None, name, set=SET, precondition=USED, records=5_000_000)
     rows = []
     for load in report["loads"]:
         for one in load["tried"]:

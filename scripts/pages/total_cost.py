@@ -135,7 +135,7 @@ def _ranking(found: Ranking) -> str:
 def values() -> Json:
     """The values of the template."""
     found = examples()
-    result: Json = dict(tco(LOG, NODE, nodes=NODES, **USE))
+    result: Json = {**tco(LOG, NODE, nodes=NODES, **USE).report}
     cost = result["cost"]
     assert cost is not None, "the total of the example is known"
     surveyed: Any = survey.run(LOG, **RANKED, **USE)

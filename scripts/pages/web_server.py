@@ -49,7 +49,7 @@ def main() -> None:
     sys.stdout.write(render("web-server", requests=REQUESTS, rate=RATE, loads=loads))
 
 
-def load(name: str, folder: Path) -> Json:
+def load(name: Any, folder: Path) -> Json:
     """The section of a load."""
     path = folder / f"{name}.parquet"
     made = web.generate(name, path, requests=REQUESTS)
@@ -183,9 +183,9 @@ def statements(trace: Path, pages: Points, whole: Points, wear: Points) -> Json:
     web.generate("surge", short, requests=10_000)
     design: Json = {"policy": "flashcache", "dram": "128MiB", "rate": RATE}
     by_block: Json = {
-        **cache.replay(short, flash="2GiB", set_values=["cache.fill=block"], **design)
+        **cache.replay(short, flash="2GiB", set=["cache.fill=block"], **design).report
     }
-    coded: Json = {**cache.replay(short, flash="1GiB", ecc=4, **design)}
+    coded: Json = {**cache.replay(short, flash="1GiB", ecc=4, **design).report}
     worst, worst_by_page = (
         point["wear"]["lifetimes"][-1]["worst_case_years"] for point in (by_block, wear[128, 2048])
     )
@@ -276,7 +276,7 @@ def wear_rules(trace: Path) -> Json:
             flash=flash,
             objects=True,
             rate=RATE,
-            set_values=settings,
+            set=settings,
         )
         assert "wear" in replayed
         wear: Json = {**(replayed["wear"] or {})}

@@ -77,12 +77,10 @@ class Export:
         self.loop, self.formatted = "", False
 
     @classmethod
-    def flash(
-        cls, folder: Path, preset: str, capacity: str, set_values: Sequence[str] = ()
-    ) -> Export:
+    def flash(cls, folder: Path, preset: str, capacity: str, set: Sequence[str] = ()) -> Export:
         """The chain of a new flash image in `folder`."""
         export = cls(folder, folder / "flash.img")
-        block.create(str(export.image), preset, capacity=capacity, set_values=set_values)
+        block.create(str(export.image), preset, capacity=capacity, set=set)
         return export
 
     def __enter__(self) -> Export:

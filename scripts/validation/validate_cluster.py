@@ -189,11 +189,9 @@ def predict(run: Json, cluster: Cluster, space_file: Path, how: str) -> dict[str
             nodes=[1] if is_lone else list(_NODES),
             # The quota is in a run's traces; a log has none, and its node is a slower machine.
             reference=cluster.machine if how == "log" else 1.0,
-            set_values=[]
-            if how == "traces"
-            else ["driver.speed=1", f"executor.memory={heap >> 20}MiB"],
+            set=[] if how == "traces" else ["driver.speed=1", f"executor.memory={heap >> 20}MiB"],
             rows=len(CLUSTERS) * len(_NODES),
-        )
+        ).report
         wanted = {(one.machine, one.nodes): one.name for one in CLUSTERS if one.heap == heap}
         if "application" in found:
             of = {(row["machine"], row["nodes"]): {**row["tasks"]} for row in found["designs"]}

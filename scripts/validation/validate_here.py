@@ -26,6 +26,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pages"))
@@ -329,7 +330,7 @@ network = "10Gb"
 )
 
 
-def surveys(trace: Path, space: Path, charge: str) -> dict[str, Json]:
+def surveys(trace: Path, space: Path, charge: Any) -> dict[str, Json]:
     """Predictions for all targets. With a machine as reference the traced disk would be that of the
     reference, whose bandwidth is not known; with its speed alone, its busy time stands for it. For
     one core the disk is the same, so it is surveyed with the machine."""
@@ -340,8 +341,8 @@ def surveys(trace: Path, space: Path, charge: str) -> dict[str, Json]:
             space=str(space),
             reference=reference,
             charge=charge,
-            set_values=[f"flash.{FLASH}.{setting}" for setting in (*FLASH_SET, "capacity=60GB")],
-        )
+            set=[f"flash.{FLASH}.{setting}" for setting in (*FLASH_SET, "capacity=60GB")],
+        ).report
         assert "peak_cache_bytes" in result
         for design in result["designs"]:
             if design["id"] in targets:

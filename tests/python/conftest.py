@@ -118,7 +118,7 @@ def surveyed(traced: Traced) -> str:
     """The survey of the trace over the paper's space, as JSON."""
     from gordon import survey
 
-    return json.dumps(survey.run([traced.folder], space="gordon-2009"))
+    return json.dumps(survey.run([traced.folder], space="gordon-2009").report)
 
 
 @pytest.fixture

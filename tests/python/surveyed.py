@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+from gordon.survey import Survey
 from gordon.survey.results import (
     GridMean,
     GridResult,
     JobResult,
     MachinesMean,
-    Result,
     ServiceResult,
     TasksResult,
 )
 
 
-def of_grid(result: Result) -> GridResult:
+def of_grid(survey: Survey) -> GridResult:
+    result = survey.report
     assert "charged" in result
     return result
 
 
-def of_machines(result: Result) -> JobResult:
+def of_machines(survey: Survey) -> JobResult:
+    result = survey.report
     assert "peak_cache_bytes" in result
     return result
 
 
-def of_tasks(result: Result) -> TasksResult:
+def of_tasks(survey: Survey) -> TasksResult:
+    result = survey.report
     assert "application" in result
     return result
 
 
-def of_service(result: Result) -> ServiceResult:
+def of_service(survey: Survey) -> ServiceResult:
+    result = survey.report
     assert "load" in result
     return result
 
 
-def mean_of_grids(result: Result) -> GridMean:
+def mean_of_grids(survey: Survey) -> GridMean:
+    result = survey.report
     assert "jobs" in result
     assert "by" in result
     return result
 
 
-def mean_of_machines(result: Result) -> MachinesMean:
+def mean_of_machines(survey: Survey) -> MachinesMean:
+    result = survey.report
     assert "jobs" in result
     assert "by" not in result
     return result

@@ -40,7 +40,8 @@ def objects(path: Path, *rows: tuple[int, int, int, int]) -> str:
 def test_misses_of_a_real_trace_are_those_of_libcachesim(dram: str) -> None:
     if not REAL.is_file():
         pytest.skip(f"the real trace is not here: {REAL}")
-    for name, misses in zip(NAMES, THEIRS[dram], strict=True):
+    names: Any = NAMES
+    for name, misses in zip(names, THEIRS[dram], strict=True):
         report: Any = cache.replay(REAL, policy=name, dram=dram, objects=True)
         apart = abs(report["misses"] - misses)
         assert apart <= APART.get(name, 0) * 113_872, f"{name}: {apart}"
@@ -75,7 +76,7 @@ def three(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("policy", NAMES)
-def test_counts_add_up(three: str, policy: str) -> None:
+def test_counts_add_up(three: str, policy: Any) -> None:
     # A hundredth of it holds any of them, which W-TinyLFU asks for.
     report: Any = cache.replay(three, policy=policy, dram="3000B")
     assert (report["unit"], report["requests"], report["bytes"]) == ("object", 5, 90)
@@ -197,7 +198,7 @@ def test_bad_input_is_one_clear_error(three: str, tmp_path: Path, run: Run) -> N
     with raises("impossible", "trace.repeat"):
         cache.replay(three, dram="1KiB", repeat=2)
     with raises("unknown-name", "`polcy`"):
-        cache.replay(three, dram="1KiB", polcy="lru")
+        cache.replay(three, dram="1KiB", polcy="lru")  # type: ignore[call-overload]
 
 
 def test_policies_are_listed_with_what_they_follow(run: Run) -> None:

@@ -195,7 +195,7 @@ def test_bad_input_is_one_clear_error(made: str, block: str, run: Run) -> None:
         assert hint in tried, ran.err
     assert run("cache", "mrc", made, "--exact", "--sample", "0.1").status == 2
     with raises("unknown-name", "`polices`"):
-        cache.sweep(made, dram="1MiB", polices="lru")
+        cache.sweep(made, dram="1MiB", polices="lru")  # type: ignore[call-arg]
     with raises("impossible", "sweep"):
         cache.sweep(made, dram="1MiB", policies=[])
 
@@ -218,20 +218,20 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
     assert f"wrote {page}" in ran.err
     report: Any = cache.mrc(block, dram="64KiB..512KiB", format="mqsim")
     html = page.read_text()
-    assert html == cache.html(report)
+    assert html == report.html()
     for point in report["points"]:
         assert f"<td>{point['misses']:,}</td><td>{point['miss_ratio']:.4f}</td>" in html
     assert "exactly those of a cache" in html
     assert "Mattson" in html
     assert "default-src 'none'" in html
     sampled: Any = cache.mrc(block, sample=0.5, format="mqsim")
-    assert f"{sampled['sampled_requests']:,} of {sampled['requests']:,}" in cache.html(sampled)
-    assert "estimated" in cache.html(sampled)
+    assert f"{sampled['sampled_requests']:,} of {sampled['requests']:,}" in sampled.html()
+    assert "estimated" in sampled.html()
     for key in ("footprint_bytes", "index_bytes"):
         assert f'<td class="text">{short(report[key], "B")}</td>' in html
 
 
-@pytest.mark.parametrize("levels", [{}, {"flash": "0,2MiB", "set_values": ["cache.ways=4"]}])
+@pytest.mark.parametrize("levels", [{}, {"flash": "0,2MiB", "set": ["cache.ways=4"]}])
 def test_ctrl_c_ends_a_sweep(levels: Any, tmp_path: Path) -> None:
     # Two thousand million requests: it ends when it hears of it, on any machine.
     path = tmp_path / "long.bin.gz"

@@ -35,7 +35,7 @@ def swept(block: str) -> Any:
         cores=[4, 8],
         objects=True,
         format="mqsim",
-        set_values=["cache.ways=4", "cache.write_buffer=256KiB"],
+        set=["cache.ways=4", "cache.write_buffer=256KiB"],
     )
 
 
@@ -46,7 +46,7 @@ def rows(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 def test_a_row_for_each_cache(block: str) -> None:
     report: Any = cache.sweep(block, policies="lru,sieve", dram="1MiB,2MiB", format="mqsim")
-    tables: Any = cache.tables(report)
+    tables: Any = {name: report.columns(name) for name in report.tables}
     assert list(tables) == ["caches"]
     for row, point in zip(rows(tables["caches"]), report["points"], strict=True):
         same = {key: value for key, value in row.items() if key in point}
@@ -54,12 +54,12 @@ def test_a_row_for_each_cache(block: str) -> None:
         assert len(same) == len(point) - 4, "all but input, warmup, warnings and provenance"
         assert row["trace"] == block
         assert row["crc32"] == point["provenance"]["trace"]["crc32"]
-    (alone,) = rows(cache.tables(cache.replay(block, dram="1MiB", format="mqsim"))["caches"])
+    (alone,) = rows(cache.replay(block, dram="1MiB", format="mqsim").columns("caches"))
     assert alone == rows(tables["caches"])[0]
 
 
 def test_lists_are_tables_of_their_own(swept: Any) -> None:
-    tables: Any = cache.tables(swept)
+    tables: Any = {name: swept.columns(name) for name in swept.tables}
     assert list(tables) == ["caches", "roadmap", "servers", "erases", "lifetimes"]
     without, with_flash = swept["points"]
     one, two = rows(tables["caches"])
@@ -85,7 +85,7 @@ def test_lists_are_tables_of_their_own(swept: Any) -> None:
 
 def test_a_curve_has_a_row_for_each_size(block: str) -> None:
     report: Any = cache.mrc(block, dram="64KiB..8MiB", format="mqsim")
-    tables: Any = cache.tables(report)
+    tables: Any = {name: report.columns(name) for name in report.tables}
     assert list(tables) == ["curve"]
     assert tables["curve"]["misses"] == [point["misses"] for point in report["points"]]
     assert set(tables["curve"]["policy"]) == {"lru"}
@@ -93,7 +93,7 @@ def test_a_curve_has_a_row_for_each_size(block: str) -> None:
 
 def test_levels_of_small_objects_are_columns(block: str) -> None:
     report: Any = tiered.replay(block, dram="1MiB", flash="16MiB", objects=True, format="mqsim")
-    (row,) = rows(cache.tables(report)["caches"])
+    (row,) = rows(report.columns("caches"))
     assert row["levels_flash_hits"] == report["levels"][1]["hits"]
     assert row["levels_dram_hits"] + row["levels_flash_hits"] == report["hits"] > 0
 
@@ -127,13 +127,13 @@ def test_all_commands_write_parquet(block: str, tmp_path: Path, run: Run) -> Non
 
 def test_pyarrow_reads_what_is_written(swept: Any, tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
-    cache.to_parquet(swept, tmp_path)
-    for name, table in cache.tables(swept).items():
-        assert pq.read_table(tmp_path / f"{name}.parquet").to_pydict() == table
+    swept.to_parquet(tmp_path)
+    for name in swept.tables:
+        assert pq.read_table(tmp_path / f"{name}.parquet").to_pydict() == swept.columns(name)
 
 
 def test_a_file_in_the_folders_place_is_an_error(swept: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with raises("output", "file"):
-        cache.to_parquet(swept, tmp_path / "file")
+    with raises("unwritable", "file"):
+        swept.to_parquet(tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"

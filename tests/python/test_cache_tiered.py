@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from browser import result_of
-from gordon import GordonError, cache
+from gordon import GordonError
 from gordon.cache import tiered
 
 from conftest import Run
@@ -85,7 +85,7 @@ def test_a_log_is_what_a_plain_model_says(trace: tuple[Path, list[tuple[int, int
 
 
 @pytest.mark.parametrize("layout", tiered.LAYOUTS)
-def test_what_is_counted_adds_up(trace: tuple[Path, list[tuple[int, int]]], layout: str) -> None:
+def test_what_is_counted_adds_up(trace: tuple[Path, list[tuple[int, int]]], layout: Any) -> None:
     path, sized = trace
     report: Any = tiered.replay(
         path, dram="60KiB", flash="1MiB", layout=layout, segment="16KiB", pages_per_block=16
@@ -117,12 +117,13 @@ def test_what_is_counted_adds_up(trace: tuple[Path, list[tuple[int, int]]], layo
 def test_layouts_differ_as_kangaroo_says(trace: tuple[Path, list[tuple[int, int]]]) -> None:
     # A log writes once, sets a page for each object; a log before them some of both.
     path, _ = trace
+    layouts: Any = tiered.LAYOUTS
     report = {
         layout: tiered.replay(
             path, dram="60KiB", flash="1MiB", layout=layout, segment="16KiB", log_share=0.1,
             no_reinsert=True, pages_per_block=16,
         )
-        for layout in tiered.LAYOUTS
+        for layout in layouts
     }  # fmt: skip
     amplification: dict[str, Any] = {
         name: one["application_write_amplification"] for name, one in report.items()
@@ -218,7 +219,7 @@ def test_the_report_is_one_page(
     assert f"wrote {page}" in ran.err
     report: Any = tiered.replay(trace[0], dram="256KiB", flash="16MiB", format="oracleGeneral")
     html = page.read_text()
-    assert html == cache.html(report)
+    assert html == report.html()
     for level in report["levels"]:
         assert f"<td>{level['hits']:,}</td>" in html
     assert f"<td>{report['misses']:,}</td>" in html

@@ -95,7 +95,7 @@ def test_an_existing_output_is_not_overwritten(run: Run, tmp_path: Path) -> None
     ran = run("cache", "generate", "surge", "--requests", "10", "-o", "nowhere/web.parquet")
     assert (ran.status, "cannot write nowhere/web.parquet" in ran.err) == (1, True)
     with pytest.raises(GordonError, match="no workload is called `webstone`"):
-        web.generate("webstone", tmp_path / "x", requests=1)
+        web.generate("webstone", tmp_path / "x", requests=1)  # type: ignore[arg-type]
 
 
 def test_a_log_is_replayed_object_by_object(run: Run, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_writes_show_write_seeks_and_the_write_cache(tmp_path: Path, preset: str
 def test_a_write_cache_is_found_or_reported_as_unknown(
     run: Run, tmp_path: Path, setting: tuple[str, ...], limit: int | None, pieces: int | None
 ) -> None:
-    found = fitted(tmp_path, "sata-7200-1tb", write=True, set_values=setting)
+    found = fitted(tmp_path, "sata-7200-1tb", write=True, set=setting)
     extracted = found.report["parameters"]["writes"]
     assert (extracted["cache_bytes"], extracted["extents"]) == (limit and near(limit, 0.01), pieces)
     shown = run("disk", "fit", str(tmp_path / "probes.parquet")).out
@@ -191,7 +191,7 @@ def test_unclear_times_leave_the_write_cache_unknown(leak: int, pieces: int | No
 
 def test_write_through_is_detected(tmp_path: Path) -> None:
     setting = ("cache.write_through=true",)
-    found = fitted(tmp_path, "sata-7200-1tb", write=True, set_values=setting)
+    found = fitted(tmp_path, "sata-7200-1tb", write=True, set=setting)
     assert found.report["parameters"]["writes"]["through"]
     assert found.config["cache"]["write_through"] is True
 
@@ -235,7 +235,7 @@ def test_other_values_are_detected(tmp_path: Path) -> None:
         "geometry.rpm=5900", "geometry.heads=6", "seek.head_switch=0.8ms", "cache.segments=10",
         "cache.read_ahead=200KiB", "interface.rate_per_s=150MB", "interface.overhead=250us",
     )  # fmt: skip
-    extracted = fitted(tmp_path, "sata-7200-1tb", set_values=setting).report["parameters"]
+    extracted = fitted(tmp_path, "sata-7200-1tb", set=setting).report["parameters"]
     assert (extracted["rpm"], extracted["heads"], extracted["read_cache"]["segments"]) == (
         5900,
         6,

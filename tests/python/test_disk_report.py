@@ -56,7 +56,7 @@ def test_the_mechanisms_time_is_of_the_disk() -> None:
         size="64KiB",
         requests=3000,
         queue_depth=1,
-        set_values=["cache.read_ahead=0B"],
+        set=["cache.read_ahead=0B"],
     ).report
     times = {name: time * 1e3 / 3000 for name, time in report["mechanism_s"].items()}
     assert times["seek"] == pytest.approx(8.5, rel=0.03)
@@ -201,7 +201,7 @@ def test_a_comparison_has_no_files_of_one_run(run: Run, tmp_path: Path) -> None:
         assert ran.status == 2
         assert option in ran.err
     with raises("one-load"):
-        disk.compare(None, PAIR)
+        disk.compare(None, PAIR)  # type: ignore[call-overload]
 
 
 def test_a_place_that_cannot_be_written_is_an_error(run: Run) -> None:

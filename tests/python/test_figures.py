@@ -115,7 +115,7 @@ def test_sensitivity_scales_energy_and_moves_no_comparison(
         survey.run(
             [trace],
             space="gordon-2009",
-            set_values=[f"overhead.gordon-2009.ratio={other['ratio']}"],
+            set=[f"overhead.gordon-2009.ratio={other['ratio']}"],
         )
     )
     assert again["front"] == plain["front"]

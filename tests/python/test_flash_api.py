@@ -113,7 +113,7 @@ def test_collection_and_tables_are_seen(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_result_has_its_tables(tmp_path: Path, mixed: str) -> None:
-    result: Any = flash.replay(mixed, "gordon-slc-256g", set_values=CHANGES)
+    result: Any = flash.replay(mixed, "gordon-slc-256g", set=CHANGES)
     assert result.tables == ["series", "latency", "outstanding", "erases"]
     for name in result.tables:
         table = result.table(name)
@@ -143,7 +143,7 @@ def test_pyarrow_reads_what_is_written(tmp_path: Path, mixed: str) -> None:
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     out = tmp_path / "q.parquet"
-    result: Any = flash.replay(mixed, set_values=CHANGES, requests_out=out)
+    result: Any = flash.replay(mixed, set=CHANGES, requests_out=out)
     result.to_parquet(tmp_path)
     for name in result.tables:
         assert pa.table(result.table(name)).to_pydict() == result.columns(name)
@@ -153,11 +153,11 @@ def test_pyarrow_reads_what_is_written(tmp_path: Path, mixed: str) -> None:
 
 def test_the_api_is_the_command(flash_report: Json, mixed: str) -> None:
     changes = [*CHANGES, "ftl.victim=fifo"]
-    result: Any = flash.replay(mixed, closed_loop=True, queue_depth=8, set_values=changes)
+    result: Any = flash.replay(mixed, closed_loop=True, queue_depth=8, set=changes)
     args = ("--closed-loop", "--queue-depth", "8", *SMALL, "--set", "ftl.victim=fifo")
     assert flash_report("replay", mixed, *args) == result.report
     device: Any = flash.load("gordon-slc-256g")
-    assert flash.replay(mixed, device, set_values=changes).report["requests"] == 2000
+    assert flash.replay(mixed, device, set=changes).report["requests"] == 2000
     wa: Any = flash.wa("fifo", 0.7, blocks=64, pages_per_block=16)
     small = ("--rho", "0.7", "--blocks", "64", "--pages-per-block", "16")
     assert flash_report("wa", "--policy", "fifo", *small) == wa
@@ -165,27 +165,27 @@ def test_the_api_is_the_command(flash_report: Json, mixed: str) -> None:
 
 def test_an_unknown_option_is_named(mixed: str) -> None:
     with raises("unknown-name", "option `queue_dept`") as raised:
-        flash.replay(mixed, queue_dept=3)
+        flash.replay(mixed, queue_dept=3)  # type: ignore[call-arg]
     assert raised.value.args[1] == "`queue_depth`"
     with raises("one-load"):
-        flash.compare(None, ["gordon-slc-256g", "nvme-tlc-1tb"])
+        flash.compare(None, ["gordon-slc-256g", "nvme-tlc-1tb"])  # type: ignore[call-overload]
 
 
 def test_progress_is_reported() -> None:
     ticks: list[tuple[int, int]] = []
     report: Any = flash.bench(
-        "random-write", requests=3000, set_values=CHANGES,
+        "random-write", requests=3000, set=CHANGES,
         progress=lambda *tick: ticks.append(tick),
     )  # fmt: skip
     assert ticks[-1] == (3000, 3000)
     assert repr(report) == (
-        f"<gordon.flash.Result gordon-slc-256g: 3000 requests in "
+        f"<gordon.flash.Result: gordon-slc-256g, 3000 requests in "
         f"{report.report['simulated_s']:.3g} s>"
     )
 
 
 def test_a_report_is_saved_whole_or_not_at_all(tmp_path: Path, mixed: str) -> None:
-    result: Any = flash.replay(mixed, set_values=CHANGES)
+    result: Any = flash.replay(mixed, set=CHANGES)
     result.save(tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text()) == result.report
     for where in (tmp_path / "none" / "r.html", tmp_path / "r.json" / "r.json"):

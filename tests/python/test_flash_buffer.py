@@ -14,8 +14,8 @@ from gordon import sweep as sweeps
 SMALL = ("capacity=60GB",)
 
 
-def bench(preset: str, pattern: str = "random-write", **options: Any) -> Any:
-    given: Any = {"requests": 20_000, "set_values": SMALL} | options
+def bench(preset: str, pattern: Any = "random-write", **options: Any) -> Any:
+    given: Any = {"requests": 20_000, "set": SMALL} | options
     report: Any = flash.bench(pattern, preset, **given).report
     return report
 
@@ -44,7 +44,7 @@ def test_lone_small_writes_cost_a_super_page_only_where_a_flush_demands_it(
 
 def test_a_data_centre_drive_has_the_latencies_that_were_measured() -> None:
     # On a small array collection starts late for its few spare blocks, and stalls writes.
-    load: Any = {"precondition": 1.0, "read_share": 0.5, "set_values": ()}
+    load: Any = {"precondition": 1.0, "read_share": 0.5, "set": ()}
     report = bench("datacenter-tlc-1tb", "mixed", every="100us", requests=100_000, **load)
     read, write = report["read"]["latency_us"], report["write"]["latency_us"]
     assert 56 <= read["p50"] <= 84
@@ -65,12 +65,12 @@ def test_a_durable_write_of_a_trace_waits_for_its_program(tmp_path: Path) -> Non
     ]
     trace.write_text("".join(lines))
     rows = tmp_path / "requests.parquet"
-    report: Any = flash.replay(trace, "nvme-tlc-1tb", set_values=SMALL, requests_out=rows).report
+    report: Any = flash.replay(trace, "nvme-tlc-1tb", set=SMALL, requests_out=rows).report
     latencies = report["write"]["latency_us"]
     # A quarter of the writes waits for a program of 496 us.
     assert latencies["p50"] < 20
     assert latencies["p90"] > 496
-    protected: Any = flash.replay(trace, "datacenter-tlc-1tb", set_values=SMALL).report
+    protected: Any = flash.replay(trace, "datacenter-tlc-1tb", set=SMALL).report
     assert protected["write"]["latency_us"]["max"] < 20
 
 
@@ -93,7 +93,7 @@ def test_spare_is_a_key_of_devices_and_a_range_of_sweeps(tmp_path: Path) -> None
     text = flash.device.text("nvme-tlc-1tb")
     device = tmp_path / "own.toml"
     device.write_text(text.replace("\n[geometry]", 'spare = "28%"\n\n[geometry]', 1))
-    shown: Any = flash.bench("random-write", device, requests=100, set_values=SMALL).report
+    shown: Any = flash.bench("random-write", device, requests=100, set=SMALL).report
     assert shown["raw_capacity_bytes"] == pytest.approx(1.28 * 60e9, rel=0.002)
     sweep = tmp_path / "sweep.toml"
     sweep.write_text(
@@ -124,7 +124,7 @@ def test_spare_is_a_key_of_devices_and_a_range_of_sweeps(tmp_path: Path) -> None
 )
 def test_settings_that_contradict_are_refused(settings: tuple[str, ...], named: str) -> None:
     with pytest.raises(GordonError) as caught:
-        flash.bench("random-write", "nvme-tlc-1tb", set_values=(*SMALL, *settings), requests=10)
+        flash.bench("random-write", "nvme-tlc-1tb", set=(*SMALL, *settings), requests=10)
     assert named in caught.value.args[0]
 
 

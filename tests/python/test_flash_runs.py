@@ -146,7 +146,7 @@ def test_a_checkpoint_error_has_the_result_of_the_run(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
         with pytest.raises(flash.CheckpointError) as failed:
-            flash.bench("mixed", requests=300, set_values=CHANGES, checkpoint=tmp_path / "kept")
+            flash.bench("mixed", requests=300, set=CHANGES, checkpoint=tmp_path / "kept")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert failed.value.result.report["requests"] == 300
@@ -167,8 +167,8 @@ def test_same_seed_same_bytes(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
         made.append([ran.out, *((str(p), p.read_bytes()) for p in files)])
     assert made[0] == made[1]
     assert len(made[0]) == 1 + 3 + len(("series", "latency", "outstanding", "erases"))
-    other = flash.bench("mixed", requests=3000, set_values=CHANGES, seed=8)
-    same = flash.bench("mixed", requests=3000, set_values=CHANGES, seed=7)
+    other = flash.bench("mixed", requests=3000, set=CHANGES, seed=8)
+    same = flash.bench("mixed", requests=3000, set=CHANGES, seed=7)
     assert other.report["simulated_s"] != same.report["simulated_s"]
 
 

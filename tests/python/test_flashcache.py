@@ -103,7 +103,7 @@ def test_wear_rules_help_where_one_set_is_hot(tmp_path: Path) -> None:
         pages = ((i, block * 32 + i // 40 % 32) for i, block in enumerate(blocks))
         rows = [(i * 50_000_000, page * 8, 8, 1) for i, page in pages]
         trace = mqsim(tmp_path / "t", *rows)
-        return replay(trace, set_values=[*one_way, f"wear.rules={rules}"], **flash)
+        return replay(trace, set=[*one_way, f"wear.rules={rules}"], **flash)
 
     hot = [0]
     for block in range(1, 2000):
@@ -221,9 +221,9 @@ def test_a_warm_start_through_the_command(web: str, run: Run) -> None:
             del report["provenance"]
             found.append(report)
         assert found[0] == found[1] == found[2]
-    swept: Any = cache.sweep(web, dram="2MiB,4MiB", warmup="5k")["points"]
-    assert swept[1] == cache.replay(web, dram="4MiB", warmup="5k")
-    assert "warm the caches" in cache.html({"points": swept})
+    swept = cache.sweep(web, dram="2MiB,4MiB", warmup="5k")
+    assert swept["points"][1] == cache.replay(web, dram="4MiB", warmup="5k")
+    assert "warm the caches" in swept.html()
     for bad, message in (("5x", "--warmup 5x"), ("0", "nothing comes"), ("20k", "20000 requests")):
         ran = run(*one, "--warmup", bad)
         assert (ran.status, message in ran.err) == (1, True), ran.err
@@ -237,7 +237,7 @@ def test_a_stronger_code_lets_blocks_last_longer(web: str, run: Run) -> None:
         assert ran.status == 0, ran.err
         report[bits] = json.loads(ran.out)
         assert ("corrects 4 bits" in ran.err) == (bits == 4)
-    assert report[1] == replay(web, "4MiB", "8MiB", set_values=["ecc.correctable=1"])
+    assert report[1] == replay(web, "4MiB", "8MiB", set=["ecc.correctable=1"])
     for bits, one in report.items():
         wear, ecc = one["wear"], one["wear"]["ecc"]
         assert (ecc["correctable"], ecc["rated_correctable"]) == (bits, 1)

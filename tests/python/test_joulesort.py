@@ -57,7 +57,7 @@ def bench(folder: Path, **changes: Any) -> joulesort.Result:
 
 
 def broken(result: joulesort.Result) -> set[str]:
-    return {check["what"] for check in result.json["checks"] if check["held"] is False}
+    return {check["what"] for check in result.report["checks"] if check["held"] is False}
 
 
 def storage(folder: Path) -> bool:
@@ -67,7 +67,7 @@ def storage(folder: Path) -> bool:
 
 def test_the_figure_is_mean_power_times_mean_time(tmp_path: Path) -> None:
     result = bench(tmp_path, runs=3, meters=[WALL], idle_s=0.3)
-    report: Any = result.json
+    report: Any = result.report
     if not storage(tmp_path):
         assert report["result"] is None
         return
@@ -85,23 +85,23 @@ def test_every_run_is_shaded_however_short(tmp_path: Path) -> None:
     slow = "command:while :; do echo 50; sleep 0.3; done"
     meter = {"meters": [slow], "idle_s": 0.4, "tail_s": 0.4}
     result = bench(tmp_path, runs=3, command=sorter(tmp_path), **meter)
-    spans = [(run["begin_s"], run["end_s"]) for run in result.json["runs"]]
+    spans = [(run["begin_s"], run["end_s"]) for run in result.report["runs"]]
     shapes = watts(result.rows, spans)["layout"]["shapes"]
     assert [(shape["x0"], shape["x1"]) for shape in shapes] == spans
-    for one in result.json["runs"]:
+    for one in result.report["runs"]:
         assert one["end_s"] - one["begin_s"] == pytest.approx(one["wall_s"])
-    assert parts(page(result.json, result.rows))["result"].count('"yref":"paper"') == 3
+    assert parts(page(result.report, result.rows))["result"].count('"yref":"paper"') == 3
 
 
 def test_another_sort_in_its_place(tmp_path: Path) -> None:
-    report = bench(tmp_path, command=sorter(tmp_path), keep=True).json
+    report = bench(tmp_path, command=sorter(tmp_path), keep=True).report
     data = tmp_path / "data"
     assert report["command"][-2:] == [str(data / name) for name in (run.INPUT, run.OUTPUT)]
     assert sorted(path.name for path in data.iterdir()) == [run.INPUT, run.OUTPUT]
     kept = (data / run.OUTPUT).read_bytes()
     for path in data.iterdir():
         path.unlink()
-    ours = bench(tmp_path, keep=True).json
+    ours = bench(tmp_path, keep=True).report
     assert ours["input"]["checksum"] == report["input"]["checksum"]
     assert (data / run.OUTPUT).read_bytes() == kept
 
@@ -126,17 +126,17 @@ def test_another_sort_in_its_place(tmp_path: Path) -> None:
 )
 def test_violated_checks_are_found(tmp_path: Path, spoil: str, what: str, failure: str) -> None:
     result = bench(tmp_path, command=sorter(tmp_path, spoil))
-    checks = result.json["checks"]
+    checks = result.report["checks"]
     assert failure in {check["failure"] for check in checks if check["held"] is False}
     assert not result.holds
-    assert what in {check["what"] for check in result.json["failed"]}
+    assert what in {check["what"] for check in result.report["failed"]}
     # There is no figure of what was not sorted.
-    assert result.json["result"] is None
-    assert all(meter["records_per_joule"] is None for meter in result.json["meters"])
-    energy = result.json["meters"][0]["energy_j"]
+    assert result.report["result"] is None
+    assert all(meter["records_per_joule"] is None for meter in result.report["meters"])
+    energy = result.report["meters"][0]["energy_j"]
     assert energy is not None
     assert energy["mean"] > 0
-    text = page(result.json, result.rows)
+    text = page(result.report, result.rows)
     shown = text.split("<script")[0]
     assert "<h1>No result</h1>" in shown
     assert "<title>JouleSort: no result</title>" in shown
@@ -153,7 +153,7 @@ def test_violated_checks_are_found(tmp_path: Path, spoil: str, what: str, failur
     ],
 )
 def test_a_failed_check_shows_what_was_found(tmp_path: Path, spoil: str, evidence: str) -> None:
-    failed = bench(tmp_path, command=sorter(tmp_path, spoil)).json["failed"]
+    failed = bench(tmp_path, command=sorter(tmp_path, spoil)).report["failed"]
     assert any(check["how"].startswith(evidence) for check in failed)
 
 
@@ -199,7 +199,7 @@ def test_outputs_that_differ_between_runs(tmp_path: Path) -> None:
 
 
 def test_skewed_keys_make_it_daytona(tmp_path: Path) -> None:
-    report: Any = bench(tmp_path, skewed=True, records=500_000, runs=1).json
+    report: Any = bench(tmp_path, skewed=True, records=500_000, runs=1).report
     skewed = report["skewed"]
     assert skewed["right"]
     assert skewed["duplicates"] > 0
@@ -337,7 +337,7 @@ def test_categories() -> None:
 def test_phases_have_their_own_joules(tmp_path: Path) -> None:
     """They follow each other to the end of the run, and come to its energy."""
     result = bench(tmp_path, records=600_000, meters=[WALL, "model"], options=("--memory", "20MB"))
-    report: Any = result.json
+    report: Any = result.report
     names = [phase["name"] for phase in report["phases"]]
     assert names[0] == phases.START
     assert len(names) > 3
@@ -353,7 +353,7 @@ def test_phases_have_their_own_joules(tmp_path: Path) -> None:
     watts = longest["meters"][0]["mean_w"]
     assert watts == (pytest.approx(50) if seconds >= phases.LEAST * apart else None)
     # Another sort reports no phases.
-    assert bench(tmp_path, command=sorter(tmp_path)).json["phases"] == []
+    assert bench(tmp_path, command=sorter(tmp_path)).report["phases"] == []
 
 
 def test_a_phase_shorter_than_two_samples_has_no_joules() -> None:

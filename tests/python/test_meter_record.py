@@ -309,12 +309,12 @@ def test_energy_of_a_command_across_a_wrap_of_the_counter(tmp_path: Path) -> Non
     work = f"{AWAIT} echo 57000000 >{new}; await 2; mv {new} {counter}; await 2; exit 4"
     done = energy.record(["sh", "-c", work], interval_s=0.02, idle_s=0, tail_s=0, root=tmp_path)
     meter: Any
-    (meter,) = done.json["meters"]
+    (meter,) = done.report["meters"]
     # The step is in the middle: at both ends of the run two samples are level.
     assert meter["energy_j"]["mean"] == pytest.approx(100, rel=0.001)
     assert (meter["name"], meter["how"]) == ("rapl", "measured")
     assert done.exit_status == 4
-    used = done.json["runs"][0]
+    used = done.report["runs"][0]
     assert used["wall_s"] > 0
     assert used["max_rss_bytes"] > 100_000
     assert used["exit_status"] == 4
@@ -330,10 +330,10 @@ def test_runs_are_consecutive(tmp_path: Path) -> None:
         ["sh", "-c", work], runs=3, interval_s=0.02, idle_s=0, tail_s=0, records=10, root=tmp_path
     )
     meter: Any
-    (meter,) = done.json["meters"]
+    (meter,) = done.report["meters"]
     assert [run["energy_j"] for run in meter["runs"]] == pytest.approx([5, 5, 5], rel=0.001)
     assert meter["energy_j"]["sd"] == pytest.approx(0, abs=0.01)
-    wall, power = done.json["wall_s"]["mean"], meter["mean_w"]["mean"]
+    wall, power = done.report["wall_s"]["mean"], meter["mean_w"]["mean"]
     assert meter["records_per_joule"]["value"] == pytest.approx(10 / (wall * power))
 
 
@@ -342,8 +342,8 @@ def test_a_failed_run_is_the_last(tmp_path: Path) -> None:
     count = tmp_path / "count"
     work = f"echo x >>{count}; test $(wc -l <{count}) -lt 2"
     done = energy.record(["sh", "-c", work], runs=5, idle_s=0, tail_s=0, root=tmp_path)
-    assert len(done.json["runs"]) == 2
-    (warning,) = done.json["warnings"]
+    assert len(done.report["runs"]) == 2
+    (warning,) = done.report["warnings"]
     assert "2 of 5 runs" in warning
     assert warning.endswith("status 1")
 
@@ -374,12 +374,12 @@ def test_a_meter_that_ends_in_the_run_leaves_the_run(tmp_path: Path) -> None:
     rapl(tmp_path)
     dying = "command:echo 5; echo 6"
     done = energy.record(["sh", "-c", "exit 3"], meters=[dying], idle_s=0, tail_s=0)
-    assert "status 0" in str(done.json["meters"][0]["error"])
+    assert "status 0" in str(done.report["meters"][0]["error"])
     assert done.exit_status == 3
     done = energy.record(["true"], meters=[dying, "rapl"], idle_s=0, tail_s=0, root=tmp_path)
     first: Any
     second: Any
-    first, second = done.json["meters"]
+    first, second = done.report["meters"]
     assert "status 0" in first["error"]
     assert second["error"] is None
     assert second["energy_j"]["mean"] == 0
@@ -390,9 +390,9 @@ def test_a_program_as_wall_meter(tmp_path: Path) -> None:
     work = ["sh", "-c", f"{AWAIT} await 3"]
     done = energy.record(work, meters=[wall], idle_s=0.1, tail_s=0.1)
     meter: Any
-    (meter,) = done.json["meters"]
+    (meter,) = done.report["meters"]
     assert meter["mean_w"]["mean"] == pytest.approx(40)
-    assert meter["energy_j"]["mean"] == pytest.approx(40 * done.json["wall_s"]["mean"])
+    assert meter["energy_j"]["mean"] == pytest.approx(40 * done.report["wall_s"]["mean"])
     assert meter["above_idle_j"]["mean"] == pytest.approx(0, abs=1e-6)
 
 

@@ -82,7 +82,7 @@ def counts(report: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("own", "built_in"), [(Fifo, "fifo"), (Lru, "lru")])
 @pytest.mark.parametrize("warmup", [None, "20%"])
 def test_the_same_policy_has_the_same_counts(
-    trace: str, own: type[Any], built_in: str, warmup: str | None
+    trace: str, own: type[Any], built_in: Any, warmup: str | None
 ) -> None:
     how: dict[str, Any] = {"dram": "3000B", "columns": COLUMNS, "warmup": warmup}
     ours = gordon.cache.replay(trace, policy=own, **how)
@@ -101,7 +101,7 @@ def test_own_policies_are_swept_with_the_built_in_ones(trace: str) -> None:
     assert points == [(name, size) for name in ("lru", "Fifo", "fifo") for size in (2000, 4000)]
     ours, theirs = swept["points"][2:4], swept["points"][4:]
     assert [point["misses"] for point in ours] == [point["misses"] for point in theirs]
-    assert "Fifo" in gordon.cache.html(swept)
+    assert "Fifo" in swept.html()
 
 
 def test_a_class_in_a_file_is_a_policy_of_the_commands(
@@ -156,4 +156,4 @@ def test_a_bad_policy_is_one_error(trace: str, tmp_path: Path) -> None:
     with raises("one-level-only"):
         gordon.cache.sweep(trace, policies=[Fifo], dram="1MiB", flash="2MiB", columns=COLUMNS)
     with raises("missing-file", "none.py"):
-        gordon.cache.replay(trace, policy="none.py:Fifo", **how)
+        gordon.cache.replay(trace, **how, policy="none.py:Fifo")  # type: ignore[call-overload]

@@ -17,7 +17,7 @@ from conftest import Run, raises
 
 PACKAGES = [
     *("block", "bundled", "cache", "compare", "cost", "disk", "energy", "flash", "joulesort"),
-    *("reproduce", "run", "sort", "storage", "survey", "sweep", "workload"),
+    *("reproduce", "run", "sort", "storage", "survey", "sweep", "trace", "workload"),
 ]
 
 
@@ -43,14 +43,14 @@ def test_a_survey_takes_one_trace_as_text_or_path_or_list(trace: str, surveyed: 
 
 
 def test_one_setting_is_not_taken_apart_into_characters(trace: str) -> None:
-    several = gordon.survey.run(trace, space="gordon-2009", set_values=["budget=60W"])
+    several = gordon.survey.run(trace, space="gordon-2009", set=["budget=60W"])
     assert (
-        gordon.survey.run(trace, space="gordon-2009", set_values="budget=60W")["designs"]
+        gordon.survey.run(trace, space="gordon-2009", set="budget=60W")["designs"]
         == several["designs"]
     )
     load: dict[str, Any] = {"pattern": "random-read", "requests": 10, "size": "4KiB"}
-    one = gordon.flash.bench(set_values="capacity=2GiB", **load)
-    assert one.report == gordon.flash.bench(set_values=["capacity=2GiB"], **load).report
+    one = gordon.flash.bench(set="capacity=2GiB", **load)
+    assert one.report == gordon.flash.bench(set=["capacity=2GiB"], **load).report
 
 
 def test_a_command_in_one_text_is_an_error() -> None:

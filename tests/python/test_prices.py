@@ -318,9 +318,7 @@ def test_a_survey_gives_the_day_of_its_prices_and_warns_of_old_ones(
     assert any("2020-01-02" in warning for warning in result["warnings"])
     newest = (("small", 0.1), ("large", 0.2), ("worse", 0.3))
     changes = [f"machines.{id}.price_per_hour={price}" for id, price in newest]
-    result = of_machines(
-        survey.run([trace], space="own.toml", reference="small", set_values=changes)
-    )
+    result = of_machines(survey.run([trace], space="own.toml", reference="small", set=changes))
     # Prices of --set have no day.
     assert result["space"]["prices_date"] is None
 
@@ -338,9 +336,7 @@ def test_a_machine_that_is_bought_has_the_price_of_an_hour_of_its_use(
     (files / "own.toml").write_text(BOUGHT)
 
     def price(*changes: str) -> float | None:
-        result = of_machines(
-            survey.run([trace], space="own.toml", reference="small", set_values=changes)
-        )
+        result = of_machines(survey.run([trace], space="own.toml", reference="small", set=changes))
         rows = {row["machine"]: row for row in result["designs"]}
         found: float | None = rows["large"]["price_per_hour"]
         return found

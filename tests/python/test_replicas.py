@@ -22,7 +22,7 @@ WORDS = ["--pattern", "random-write", "--size", "1MiB", "--every", "1s"]
 
 @pytest.fixture(scope="module")
 def result() -> Replicas:
-    return gordon.cost.replicas(**LOAD, **BATCHES)
+    return gordon.cost.replicas(**LOAD, **BATCHES).report
 
 
 def test_the_break_even_time_is_that_of_a_hand_calculation(result: Replicas) -> None:

@@ -130,7 +130,7 @@ def compared(request: pytest.FixtureRequest) -> Any:
     changes = ["capacity=64MiB", "geometry.blocks_per_plane=12"]
     return flash.compare(
         None, ["gordon-slc-256g", "gordon-mlc-512g"], pattern="mixed", requests=3000,
-        set_values=changes, precondition=0.9,
+        set=changes, precondition=0.9,
     )  # fmt: skip
 
 

@@ -1,12 +1,16 @@
-"""Are the types of python/gordon/reports those of the core's schemas?"""
+"""Are the generated types those of the core's schemas, of the options and of the results?"""
 
 import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[2] / "scripts/build/results.py"
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "scripts/build"
 
 
-def test_the_types_of_reports_are_up_to_date() -> None:
-    ran = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True)
+@pytest.mark.parametrize("name", ["results", "keywords", "fields"])
+def test_generated_types_are_up_to_date(name: str) -> None:
+    script = FOLDER / f"{name}.py"
+    ran = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

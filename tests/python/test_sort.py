@@ -304,7 +304,7 @@ def test_bad_input(
 
 def test_the_api_names_an_unknown_option() -> None:
     with raises("unknown-name", "memmory"):
-        sort.run("in", "out", memmory="1GB")
+        sort.run("in", "out", memmory="1GB")  # type: ignore[call-arg]
 
 
 def test_a_sort_can_be_traced_and_surveyed(run: Run, made: Any) -> None:

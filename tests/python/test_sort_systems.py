@@ -298,7 +298,7 @@ def test_rows_of_ones_own_file_stay_at_the_size_of_the_file() -> None:
     Path("own.toml").write_text(text + measured, encoding="utf-8")
     report, large = (
         extrapolate("own.toml"),
-        extrapolate("own.toml", set_values=["records=100000000"]),
+        extrapolate("own.toml", set=["records=100000000"]),
     )
     assert large["systems"][0]["measured"] == report["systems"][0]["measured"]
     assert large["systems"][0]["measured"]["records"] == 10_000_000
@@ -465,13 +465,13 @@ def test_the_model_by_hand() -> None:
 
 
 def test_one_pass_where_memory_holds_all_and_links_that_limit() -> None:
-    report = extrapolate("own.toml", set_values=["system.a.memory=2GiB"])
+    report = extrapolate("own.toml", set=["system.a.memory=2GiB"])
     assert report["systems"][0]["passes"] == 1
     assert report["systems"][0]["modelled"]["time_s"] == pytest.approx(5 + 10)
-    slow = extrapolate("own.toml", set_values=["board.plain.link=40MB"])
+    slow = extrapolate("own.toml", set=["board.plain.link=40MB"])
     assert slow["systems"][0]["modelled"]["phases"][0]["limit"] == "link"
     assert slow["systems"][0]["modelled"]["time_s"] == pytest.approx(2 * 2e9 / 40e6)
-    each = extrapolate("own.toml", set_values=["drive.plain.link=25MB"])
+    each = extrapolate("own.toml", set=["drive.plain.link=25MB"])
     assert each["systems"][0]["modelled"]["phases"][0]["time_s"] == pytest.approx(40)
 
 

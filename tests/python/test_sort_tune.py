@@ -194,7 +194,7 @@ def test_the_stripe_unit_is_searched_over_several_folders() -> None:
 
 @pytest.mark.parametrize("method", ["distribute", "merge"])
 @pytest.mark.parametrize("unit", ["4KiB", "64KiB", "1MiB"])
-def test_a_stripe_unit_changes_no_result(tmp_path: Path, method: str, unit: str) -> None:
+def test_a_stripe_unit_changes_no_result(tmp_path: Path, method: Any, unit: str) -> None:
     sort.generate(tmp_path / "in", records=100_000)
     folders = [tmp_path / "t1", tmp_path / "t2", tmp_path / "t3"]
     for folder in folders:

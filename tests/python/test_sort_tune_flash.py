@@ -43,9 +43,7 @@ def test_loads_side_by_side_keep_step_and_order() -> None:
 
 
 def test_an_output_is_slowest_to_write_where_most_is_in_use() -> None:
-    with simulated.Simulated(
-        "gordon-slc-256g", set_values=SMALL, precondition=0.7, seed=2
-    ) as device:
+    with simulated.Simulated("gordon-slc-256g", set=SMALL, precondition=0.7, seed=2) as device:
         ways: Any = rewriting_simulated.rewriting(device, 512 * MIB, 4 * MIB)
         over, kept, trimmed = (ways[way] for way in WAYS)
         # With the old one kept, most is in use.
@@ -61,9 +59,7 @@ def test_an_output_is_slowest_to_write_where_most_is_in_use() -> None:
 
 @pytest.fixture(scope="module")
 def steered() -> Any:
-    return steer.steer(
-        None, "gordon-slc-256g", set_values=SMALL, precondition=0.7, records=2_000_000
-    )
+    return steer.steer(None, "gordon-slc-256g", set=SMALL, precondition=0.7, records=2_000_000)
 
 
 def test_sizes_follow_from_the_telemetry_of_the_device(steered: dict[str, Any]) -> None:

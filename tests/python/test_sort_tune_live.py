@@ -427,9 +427,9 @@ def served(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def test_a_served_device_reports_totals(served: Server) -> None:
     """The keys that steer, before and after work: totals grow by what was done."""
-    before = block.stat(str(served.socket))
+    before = block.stat(str(served.socket)).report
     served.shell("h.pwrite(bytes(range(256)) * 4096 * 4, 0); h.flush(); h.pread(1 << 20, 0)")
-    after = block.stat(str(served.socket))
+    after = block.stat(str(served.socket)).report
     about = telemetry.about(after)
     assert about["timed"]
     assert about["erase_group_bytes"] == about["super_block_bytes"] * after["write_points"]

@@ -103,7 +103,7 @@ def test_settings_change_space_and_parts(trace: str) -> None:
 
     plain = of_grid(survey.run([trace], space="gordon-2009"))
     changed = of_grid(
-        survey.run([trace], space="gordon-2009", set_values=["cpu.atom.ipc=1.0", "budget=60W"])
+        survey.run([trace], space="gordon-2009", set=["cpu.atom.ipc=1.0", "budget=60W"])
     )
     slow, fast = (
         next(d for d in r["designs"] if d["id"] == "atom-0.8GHz-x1-flash")["sync"]["time_s"]
@@ -120,7 +120,7 @@ def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
     from gordon import survey
 
     result = of_grid(
-        survey.run([trace], space="gordon-2009", set_values=["overhead.gordon-2009.ratio=1.5"])
+        survey.run([trace], space="gordon-2009", set=["overhead.gordon-2009.ratio=1.5"])
     )
     assert result["sensitivity"]["used"] == 1.5
     assert result["sensitivity"]["text"] == ""
@@ -154,7 +154,7 @@ def test_a_changed_part_moves_only_designs_that_have_it(trace: str) -> None:
 
     before = of_grid(survey.run([trace], space="gordon-2009"))
     change = "flash.gordon-slc-256g.power.die_active=0.4W"
-    after = of_grid(survey.run([trace], space="gordon-2009", set_values=[change]))
+    after = of_grid(survey.run([trace], space="gordon-2009", set=[change]))
     for old, new in zip(before["designs"], after["designs"], strict=True):
         if old["storage_kind"] == "disk":
             assert new["sync"] == old["sync"]

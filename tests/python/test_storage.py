@@ -105,7 +105,7 @@ def test_flash_alone_striped_and_worn_in() -> None:
         "sizes": "64KiB",
         "depths": [16],
         "bytes": "32MiB",
-        "set_values": ["capacity=1GiB"],
+        "set": ["capacity=1GiB"],
     }
     new: Any = storage.characterise(**small)  # type: ignore[arg-type]
     two: Any = storage.characterise(**small, stripe=2)  # type: ignore[arg-type]

@@ -243,7 +243,7 @@ def test_the_mean_over_machines_has_only_columns_that_are_known(
 
 
 def test_a_space_without_disks_within_the_budget_has_a_report(jobs: Path) -> None:
-    found = mean_of_grids(gordon.survey.run(jobs, space="gordon-2009", set_values="budget=15W"))
+    found = mean_of_grids(gordon.survey.run(jobs, space="gordon-2009", set="budget=15W"))
     assert found["named"]["MaxE-disk"] is None
     assert str(found["named"]["MaxE"]) in report.render(found)
 

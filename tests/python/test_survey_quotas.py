@@ -61,9 +61,7 @@ def own(cores: str) -> str:
 
 def surveyed(trace: str, cores: str, *settings: str) -> dict[str, Any]:
     """The first machine, with this number of cores."""
-    result = of_machines(
-        gordon.survey.run(trace, space=own(cores), reference=2.0, set_values=settings)
-    )
+    result = of_machines(gordon.survey.run(trace, space=own(cores), reference=2.0, set=settings))
     values = {p["key"]: p for p in result["parameters"] if p["part"] == "task"}
     assert result["designs"][1]["core_speed"] == 1.0
     design: dict[str, Any] = result["designs"][0] | {"values": values}

@@ -135,9 +135,9 @@ def test_surveys_of_machines_share_replays_with_surveys_of_designs(
 
 def test_other_parameters_of_a_device_are_another_entry(traces: list[str]) -> None:
     simulated(traces[0], cache="cache")
-    simulated(traces[0], cache="cache", set_values="flash.gordon-slc-256g.power.die_active=0.4W")
+    simulated(traces[0], cache="cache", set="flash.gordon-slc-256g.power.die_active=0.4W")
     assert len(entries()) == STORAGES
-    simulated(traces[0], cache="cache", set_values="flash.gordon-slc-256g.timing.erase=3ms")
+    simulated(traces[0], cache="cache", set="flash.gordon-slc-256g.timing.erase=3ms")
     assert len(entries()) == STORAGES + 1
 
 

@@ -116,18 +116,18 @@ def test_executors_need_the_cores_and_the_memory_of_a_machine(tmp_path: Path) ->
     made = space(
         tmp_path, {"id": "small", "cores": 1, "memory": "1GiB"}, {"id": "large", "cores": 8}
     )
-    found = of_tasks(survey.run(ONE_HOST, space=made, nodes="2", set_values="executor.memory=2GiB"))
+    found = of_tasks(survey.run(ONE_HOST, space=made, nodes="2", set="executor.memory=2GiB"))
     assert [refused["machine"] for refused in found["refused"]] == ["small"]
     assert {row["machine"] for row in found["designs"]} == {"large"}
     halves = of_tasks(
         survey.run(
-            ONE_HOST, space=made, nodes="2", set_values=["executor.cores=4", "executor.memory=2GiB"]
+            ONE_HOST, space=made, nodes="2", set=["executor.cores=4", "executor.memory=2GiB"]
         )
     )
     (row,) = halves["designs"]
     assert (row["executors_per_node"], row["slots_per_node"]) == (2, 8)
     with pytest.raises(gordon.GordonError, match="no machine holds one"):
-        survey.run(ONE_HOST, space=made, set_values="executor.memory=1TiB")
+        survey.run(ONE_HOST, space=made, set="executor.memory=1TiB")
 
 
 def test_a_stage_of_more_partitions_has_shorter_tasks(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from gordon import cache, engine, flash, sweep
 from gordon.cli.schema import schema
 from gordon.options.sweeps import ENGINES
 from gordon.sweep import axes, rows, store
+from gordon.sweep import page as sweep_page
 from gordon.sweep.config import Objective
 from limits import PATIENCE_S
 
@@ -177,7 +178,7 @@ def test_every_command_can_be_swept(
     assert len(parquet("out.parquet")) == result["combinations"]
     for objective in result["objectives"]:
         assert rows.is_number(result["rows"][0][objective.partition(":")[0]])
-    assert sweep.html(result).startswith("<!doctype html>")
+    assert result.html().startswith("<!doctype html>")
 
 
 def test_a_path_is_relative_to_the_file_and_its_digest_is_in_the_row(
@@ -641,19 +642,19 @@ def test_a_result_with_the_name_of_a_range_has_a_prefix(write: Write) -> None:
 def test_the_report_has_the_best_rows_the_front_and_the_errors(write: Write) -> None:
     text = f'command = "flash bench"\n{SMALL}\n[ranges]\nspan = ["1MiB", "1TiB"]\nseed = [1, 2]\n'
     result = sweep.run(write(text), "out.parquet", workers=1)
-    html = sweep.html(result)
+    html = result.html()
     document = Document(html)
     assert loads(document) == []
     ids = {attrs.get("id") for _, attrs in document.tags}
     assert {"best", "ranges", "pareto", "errors", "inputs", "plot-front", "plot-effect-0-1"} <= ids
     assert result["rows"][3]["error"].split(";")[0][:30] in html
-    assert html == sweep.html(json.loads(json.dumps(result)))
+    assert html == sweep_page.render(json.loads(json.dumps(result.report)))
 
 
 @needs_browser
 def test_the_browser_draws_the_report(write: Write, tmp_path: Path) -> None:
     page = tmp_path / "sweep.html"
-    page.write_text(sweep.html(sweep.run(write(WA), "out.parquet", workers=1)))
+    page.write_text(sweep.run(write(WA), "out.parquet", workers=1).html())
     html = drawn(page, tmp_path)
     assert html.count('class="main-svg"') >= 2 * 5
     assert html.count('class="box') or html.count("boxlayer")

@@ -34,7 +34,7 @@ def test_a_letter_alone_is_a_power_of_two_and_with_b_a_power_of_ten(text: str, s
 def test_short_sizes_stand_in_options_in_settings_and_in_files(tmp_path: Path) -> None:
     def report(size: str, capacity: str, device: str) -> object:
         capacity = f"capacity={capacity}"
-        run = flash.bench("random-write", device, size=size, requests=10, set_values=capacity)
+        run = flash.bench("random-write", device, size=size, requests=10, set=capacity)
         return run.report["write"], run.report["raw_capacity_bytes"]
 
     preset = flash.text("gordon-slc-256g")

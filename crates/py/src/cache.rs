@@ -6,10 +6,8 @@ use gordon_cachesim::flashcache::{self, FlashCacheConfig};
 use gordon_cachesim::tiered::{self, TieredConfig};
 use gordon_cachesim::{CacheRunConfig, Chooser, CurveConfig, curve, policies, run, run_own, sweep};
 use gordon_config::from_json;
-use gordon_replay::results::json_tables::{self, JsonTables};
 use gordon_units::Progress;
 use pyo3::prelude::*;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Simulates the cache that `config` (JSON) describes on its trace; returns the report as JSON.
@@ -163,14 +161,6 @@ pub fn tiered_run(
     let config: TieredConfig = from_json(config, "cache").map_err(raise)?;
     let report = watch(py, tick, |progress| tiered::run(&config, progress))?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
-}
-
-/// Writes tables into `folder`, each as `NAME.parquet`. `tables` (JSON) maps table names to
-/// columns, and column names to values.
-#[pyfunction]
-pub fn tables_write(py: Python<'_>, tables: &str, folder: PathBuf) -> PyResult<()> {
-    let tables: JsonTables = from_json(tables, "tables").map_err(raise)?;
-    py.detach(|| json_tables::write(&tables, &folder)).map_err(raise)
 }
 
 /// Name, eviction rule and publication of each policy.

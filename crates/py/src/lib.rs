@@ -141,7 +141,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(report_schema, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
     module.add_class::<run::RunResult>()?;
-    module.add_class::<run::RunTable>()?;
+    module.add_class::<run::Table>()?;
     module.add_function(wrap_pyfunction!(io::device_characterise, module)?)?;
     module.add_function(wrap_pyfunction!(io::measured_times, module)?)?;
     module.add_function(wrap_pyfunction!(disk::disk_run, module)?)?;
@@ -161,7 +161,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cache::flashcache_run, module)?)?;
     module.add_function(wrap_pyfunction!(cache::flashcache_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(cache::tiered_run, module)?)?;
-    module.add_function(wrap_pyfunction!(cache::tables_write, module)?)?;
     module.add_function(wrap_pyfunction!(web::web_generate, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_input, module)?)?;

@@ -5,12 +5,15 @@ use crate::watch::watch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use gordon_config::{ConfigError, from_json};
-use gordon_replay::results::output::{columns, write_parquet};
+use gordon_replay::config::TraceLoad;
+use gordon_replay::results::json_tables::{self, JsonColumns};
+use gordon_replay::results::output::{columns, from_bytes, to_bytes, write_parquet};
+use gordon_replay::results::requests;
 use gordon_replay::run::{self, RunOutcome};
 use gordon_replay::{ReplayError, option_name};
 use gordon_units::Progress;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -43,30 +46,50 @@ impl RunResult {
         self.unkept.as_ref().map_or(Ok(()), |error| Err(raise(error)))
     }
 
-    /// The names of the tables.
-    fn tables(&self) -> Vec<&'static str> {
-        self.tables.iter().map(|(name, _)| *name).collect()
-    }
-
-    /// A table, for any consumer of Arrow's PyCapsule interface.
-    fn table(&self, name: &str) -> PyResult<RunTable> {
-        let found = self.tables.iter().find(|(known, _)| *known == name);
-        let known = || format!("no table `{name}`\n  try: one of {}", self.tables().join(", "));
-        found.map(|(_, batch)| RunTable(batch.clone())).ok_or_else(|| raise(known()))
-    }
-
-    /// Writes each table into `folder`, as `NAME.parquet`.
-    fn write_parquet(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
-        py.detach(|| write_parquet(&self.tables, &folder)).map_err(raise)
+    /// The tables, by name.
+    fn tables(&self) -> Vec<(&'static str, Table)> {
+        self.tables.iter().map(|(name, batch)| (*name, Table(vec![batch.clone()]))).collect()
     }
 }
 
-/// A table; its columns are passed through Arrow's PyCapsule interface without a copy.
+/// A table; its columns are passed through Arrow's PyCapsule interface without a copy. There is at
+/// least one batch.
 #[pyclass(frozen, module = "gordon._core")]
-pub struct RunTable(RecordBatch);
+pub struct Table(Vec<RecordBatch>);
 
 #[pymethods]
-impl RunTable {
+impl Table {
+    /// The table with these columns (JSON): pairs of a name and a list of values.
+    #[staticmethod]
+    fn of(columns: &str) -> PyResult<Self> {
+        let columns: JsonColumns = from_json(columns, "table").map_err(raise)?;
+        Ok(Self(vec![json_tables::table(&columns).map_err(raise)?]))
+    }
+
+    /// The requests of the trace that `load` (JSON) names.
+    #[staticmethod]
+    #[pyo3(signature = (load, tick=None))]
+    fn requests(py: Python<'_>, load: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let load: TraceLoad = from_json(load, "trace").map_err(raise)?;
+        let work = |progress: &Progress| requests::requests(&load, progress);
+        Ok(Self(watch(py, tick, work)?.map_err(raise)?))
+    }
+
+    /// The table that `__reduce__` has written.
+    #[staticmethod]
+    fn restored(parquet: Vec<u8>) -> PyResult<Self> {
+        Ok(Self(from_bytes(parquet).map_err(|error| raise(error.to_string()))?))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = to_bytes(&self.0).map_err(|error| raise(error.to_string()))?;
+        let restored = py.get_type::<Self>().getattr("restored")?;
+        Ok((restored, (PyBytes::new(py, &bytes),)))
+    }
+
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -75,7 +98,8 @@ impl RunTable {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface permits a producer to ignore the requested types if it cannot cast.
         drop(requested_schema);
-        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        let batches = self.0.clone().into_iter().map(Ok);
+        let batches = RecordBatchIterator::new(batches, self.0[0].schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
@@ -85,8 +109,18 @@ impl RunTable {
         serde_json::to_string(&columns(&self.0)).map_err(raise)
     }
 
+    /// The names of the columns.
+    fn names(&self) -> Vec<String> {
+        self.0[0].schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Writes the table as a Parquet file.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| write_parquet(&self.0, &path)).map_err(raise)
+    }
+
     fn __len__(&self) -> usize {
-        self.0.num_rows()
+        self.0.iter().map(RecordBatch::num_rows).sum()
     }
 }
 

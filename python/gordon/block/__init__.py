@@ -13,25 +13,46 @@ import http.client
 import json
 import socket as sockets
 from collections.abc import Callable, Sequence
+from os import fspath
 from urllib.parse import urlsplit
 
-from gordon import _core
+from gordon import _core, settings
 from gordon.block import part
+from gordon.block.result import (
+    CheckResult,
+    CreateResult,
+    ExportResult,
+    RepairResult,
+    StatusResult,
+    WearResult,
+)
 from gordon.errors import GordonError
 from gordon.flash import device as flash_device
-from gordon.options import several
+from gordon.options import Path, Progress, Settings, Size, in_bytes, several
 from gordon.presets import Config, Device
 from gordon.reports.block import (
     BlockStatus,
-    CheckReport,
     Created,
     ExportReport,
     Ready,
     RepairReport,
-    Wear,
 )
 
-__all__ = ["check", "create", "export", "repair", "serve", "stat", "wear"]
+__all__ = [
+    "CheckResult",
+    "CreateResult",
+    "ExportResult",
+    "RepairResult",
+    "StatusResult",
+    "WearResult",
+    "check",
+    "create",
+    "export",
+    "repair",
+    "serve",
+    "stat",
+    "wear",
+]
 
 FAULTS = (
     "program_failures",
@@ -44,30 +65,30 @@ FAULTS = (
 
 
 def create(
-    image: str,
+    image: Path,
     device: Device = flash_device.DEFAULT,
     *,
-    capacity: str | None = None,
-    set_values: Sequence[str] = (),
-    super_page: str | None = None,
+    capacity: Size | None = None,
+    set: Settings = (),
+    super_page: Size | None = None,
     write_points: int | None = None,
-    faults: Sequence[str] = (),
+    faults: Settings = (),
     fill: str | None = None,
     seed: int = 1,
-) -> Created:
+) -> CreateResult:
     """Creates the image of an erased flash array in a new file; returns its properties.
 
-    `capacity` is the exported size as text (`8GB`); it sets the blocks of each plane. `faults` are
-    `KEY=VALUE` each. With `fill="metadata"` every block is closed and has its summary, but no data.
-    Raises GordonError.
+    `capacity` is the exported size (`8GB`); it sets the blocks of each plane. `faults` are
+    rates by their names, or texts KEY=VALUE. With `fill="metadata"` every block is closed and has
+    its summary, but no data. Raises GordonError.
     """
     if capacity is not None:
-        set_values = [*set_values, f"capacity={capacity}"]
+        set = [*settings.listed(set), f"capacity={in_bytes(capacity)}"]
     # An image gets more blocks where the layer needs them.
-    made = flash_device.changed(device, set_values, super_page, write_points, check=False)
-    _keep_own_buffer(made, device, set_values)
+    made = flash_device.changed(device, set, in_bytes(super_page), write_points, check=False)
+    _keep_own_buffer(made, device, set)
     config = {
-        "path": image,
+        "path": fspath(image),
         "name": flash_device.name(device),
         "device": made,
         "seed": seed,
@@ -75,14 +96,14 @@ def create(
         "fill": fill == "metadata",
     }
     created: Created = json.loads(_core.block_create(json.dumps(config)))
-    return created
+    return CreateResult(created)
 
 
-def _keep_own_buffer(made: Config, device: Device, set_values: Sequence[str]) -> None:
+def _keep_own_buffer(made: Config, device: Device, set: Settings) -> None:
     """Leaves the write buffer of a simulated drive out of an image, which has one of its own: it is
     volatile, and as large as a preset's only if it was set. Raises GordonError for settings that an
     image cannot have."""
-    keys = {setting.partition("=")[0].strip() for setting in several(set_values)}
+    keys = {setting.partition("=")[0].strip() for setting in settings.listed(set)}
     for key in ("ftl.protected", "ftl.drain"):
         if key in keys:
             raise GordonError(
@@ -95,9 +116,9 @@ def _keep_own_buffer(made: Config, device: Device, set_values: Sequence[str]) ->
         made["ftl"].pop("write_buffer", None)
 
 
-def _faults(given: Sequence[str]) -> dict[str, float] | None:
+def _faults(given: Settings) -> dict[str, float] | None:
     faults: dict[str, float] = {}
-    for setting in several(given):
+    for setting in settings.listed(given):
         key, equals, value = setting.partition("=")
         if not equals or key not in FAULTS:
             raise GordonError(
@@ -116,7 +137,7 @@ def _faults(given: Sequence[str]) -> dict[str, float] | None:
 
 
 def serve(
-    image: str,
+    image: Path,
     *,
     sockets: Sequence[str] = (),
     listen: Sequence[str] = (),
@@ -125,13 +146,13 @@ def serve(
     salvage: bool = False,
     timing: str = "full",
     preset: Device | None = None,
-    set_values: Sequence[str] = (),
+    set: Settings = (),
     diskspecs: str | None = None,
     stripe: int | None = None,
-    stripe_unit: str | None = None,
+    stripe_unit: Size | None = None,
     copies: int | None = None,
-    bus_rate: str | None = None,
-    coalesce: str | None = None,
+    bus_rate: Size | None = None,
+    coalesce: Size | None = None,
     scheduler: str | None = None,
     backend: str = "file",
     tls_certificate: str | None = None,
@@ -141,7 +162,7 @@ def serve(
     metrics: Sequence[str] = (),
     clients: int | None = None,
     ready: Callable[[Ready], None] = lambda _: None,
-) -> BlockStatus:
+) -> StatusResult:
     """Serves an image over NBD until a signal handler raises; returns the last status.
 
     `ready` is called with the addresses once clients can connect. `salvage` serves a damaged image
@@ -152,12 +173,12 @@ def serve(
     """
     array = {
         "stripe": stripe,
-        "stripe_unit": stripe_unit,
+        "stripe_unit": in_bytes(stripe_unit),
         "copies": copies,
-        "bus_rate": bus_rate,
-        "coalesce": coalesce,
+        "bus_rate": in_bytes(bus_rate),
+        "coalesce": in_bytes(coalesce),
     }
-    disk = part.disks(preset, diskspecs, set_values, scheduler, array)
+    disk = part.disks(preset, diskspecs, settings.listed(set), scheduler, array)
     if disk is not None and backend == "direct":
         raise GordonError(
             "--backend direct applies to flash images only, not to a disk",
@@ -178,9 +199,9 @@ def serve(
         )
     device = None
     if disk is None:
-        device = part.flash(image, preset, set_values, must=timing == "real")
+        device = part.flash(fspath(image), preset, settings.listed(set), must=timing == "real")
     config = {
-        "path": image,
+        "path": fspath(image),
         "direct": backend == "direct",
         "read_only": read_only or salvage,
         "salvage": salvage,
@@ -199,7 +220,7 @@ def serve(
     }
     announce = lambda where: ready(json.loads(where))  # noqa: E731
     status: BlockStatus = json.loads(_core.block_serve(json.dumps(config), announce))
-    return status
+    return StatusResult(status)
 
 
 class _Unix(http.client.HTTPConnection):
@@ -215,7 +236,7 @@ class _Unix(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def stat(socket: str | None = None, url: str | None = None) -> BlockStatus:
+def stat(socket: str | None = None, url: str | None = None) -> StatusResult:
     """The status of a served device, read from its Unix socket or from the URL of `--metrics`.
 
     Keys are in snake_case and carry their units. Raises GordonError if no device answers.
@@ -237,44 +258,44 @@ def stat(socket: str | None = None, url: str | None = None) -> BlockStatus:
             "start `gordon block serve` with this --socket, or with --metrics for a URL",
             kind="not-served",
         ) from None
-    return found
+    return StatusResult(found)
 
 
-def check(image: str) -> CheckReport:
+def check(image: Path) -> CheckResult:
     """Checks an image that is not being served; returns `clean`, `errors` and counts.
 
     The image is not changed. Damage is a result, not an error. Raises GordonError if the image is
     in use or cannot be read.
     """
-    report: CheckReport = json.loads(_core.block_check(image))
-    return report
+    return CheckResult(json.loads(_core.block_check(fspath(image))))
 
 
-def repair(image: str) -> RepairReport:
+def repair(image: Path) -> RepairResult:
     """Makes a damaged image servable again and accepts the loss of data.
 
     Returns `unproven_ranges`, bytes whose newest version found may not be the last one written;
     `zeroed_ranges`, bytes that could not be read and are now zeros; and `before` and `after`, the
     reports of `check`. Raises GordonError.
     """
-    repaired: RepairReport = json.loads(_core.block_repair(image))
-    return repaired
+    repaired: RepairReport = json.loads(_core.block_repair(fspath(image)))
+    return RepairResult(repaired)
 
 
-def export(
-    image: str, out: str, progress: Callable[[int, int], None] | None = None
-) -> ExportReport:
+def export(image: Path, out: Path, progress: Progress | None = None) -> ExportResult:
     """Copies the readable data of an image, damaged or not, to the raw file `out`.
 
     The file `out`.map lists the missing ranges in the format of GNU ddrescue. Returns `bytes`,
     `bad_bytes`, `bad_ranges` and `map`. `progress` is called with (done, total). Raises
     GordonError.
     """
-    exported: ExportReport = json.loads(_core.block_export(image, out, progress))
-    return exported
+    exported: ExportReport = json.loads(_core.block_export(fspath(image), fspath(out), progress))
+    return ExportResult(exported)
 
 
-def wear(image: str) -> Wear:
+def wear(image: Path) -> WearResult:
     """The number of erases of each block, and the remaining endurance. Raises GordonError."""
-    report: Wear = json.loads(_core.block_wear(image))
-    return report
+    return WearResult(json.loads(_core.block_wear(fspath(image))))
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,9 +10,15 @@ the machine (`scripts/build/bundle_log.py`).
 
 from pathlib import Path
 
+__all__ = ["FILES", "FOLDER", "MODEL", "NODES", "SPACE"]
+
 #: Folder with a folder for each job.
 FOLDER = Path(__file__).parent
 #: Files for examples, by the names that a survey and `gordon trace show` take in place of a path.
 FILES = {"spark-sort": FOLDER / "spark-sort.gz"}
 #: How the paper surveys its jobs.
 NODES, MODEL, SPACE = 32, "paper", "gordon-2009"
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,13 +2,13 @@
 
     import gordon.cache
     report = gordon.cache.replay("twitter.oracleGeneral.zst", policy="s3-fifo", dram="16MiB")
-    report["miss_ratio"], report["byte_miss_ratio"]
+    report["miss_ratio"], report.byte_miss_ratio
     report = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
     [(point["policy"], point["dram_bytes"], point["miss_ratio"]) for point in report["points"]]
     report = gordon.cache.mrc("cdn.csv", sample=0.01)
     two = gordon.cache.replay("web.vscsi", policy="flashcache", dram="128MiB", flash="1GiB")
     two["levels"]["flash"]["share"], two["wear"]["lifetimes"]
-    gordon.cache.tables(two)["lifetimes"]; gordon.cache.to_parquet(two, "folder")
+    two.columns("lifetimes"); two.to_polars(); two.to_parquet("folder")
 
 `ObjectCache` is a cache with bytes in DRAM and flash:
 
@@ -20,58 +20,86 @@ The core replays the trace (`crates/cache`, `crates/replay`). A failure raises `
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 from gordon import _core
-from gordon.cache import flashcache, own, serving
-from gordon.cache.columns import tables, to_parquet
+from gordon.cache import flashcache, own, serving, tiered, web
 from gordon.cache.objects import CachedObject, ObjectCache
 from gordon.cache.own import Chooser, OwnPolicy
-from gordon.cache.results import (
-    ByLatency,
-    OneLevelSweep,
-    Paged,
-    Replay,
-    Sweep,
-    TwoLevelSweep,
-    has_one_level,
-    has_two_levels,
+from gordon.cache.result import (
+    CacheResult,
+    CacheSweepResult,
+    CurveResult,
+    LatencyResult,
+    TwoLevelResult,
+    TwoLevelSweepResult,
 )
 from gordon.cache.warmup import warm_up
 from gordon.errors import GordonError
-from gordon.options import Path, Progress, dealt
-from gordon.options.caches import SecondLevel
+from gordon.options import Path, Progress, Size, dealt, in_bytes, keywords
+from gordon.options.caches import FlashCacheOptions, SecondLevel
+from gordon.options.explicit import explicit
 from gordon.options.loads import TraceLoad
-from gordon.reports.cache import CacheReport, CurveReport
+from gordon.reports.cache import CacheReport
 from gordon.sizes import doubling
 
 __all__ = [
+    "CacheResult",
+    "CacheSweepResult",
     "CachedObject",
     "Chooser",
+    "CurveResult",
+    "LatencyResult",
     "ObjectCache",
     "OwnPolicy",
-    "html",
+    "TwoLevelResult",
+    "TwoLevelSweepResult",
     "latency",
     "mrc",
     "policies",
     "replay",
     "sweep",
-    "tables",
-    "to_parquet",
+    "tiered",
+    "web",
 ]
 
 
+@overload
+def replay(
+    trace: Path,
+    *,
+    policy: Literal["flashcache"],
+    dram: Size,
+    flash: Size = "0",
+    objects: bool = False,
+    warmup: str | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.Cache],
+) -> TwoLevelResult: ...
+@overload
+def replay(
+    trace: Path,
+    *,
+    policy: keywords.CachePolicy | OwnPolicy = "lru",
+    dram: Size,
+    flash: Size = "0",
+    objects: bool = False,
+    warmup: str | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.TraceLoad],
+) -> CacheResult: ...
+@explicit(TraceLoad, FlashCacheOptions, without=["repeat"])
 def replay(
     trace: Path,
     *,
     policy: str | OwnPolicy = "lru",
-    dram: str,
-    flash: str = "0",
+    dram: Size,
+    flash: Size = "0",
     objects: bool = False,
     warmup: str | None = None,
     progress: Progress | None = None,
     **options: Any,
-) -> Replay:
+) -> CacheResult | TwoLevelResult:
     """Replays a trace through a cache and returns its report: counts of hits and misses, ratios.
 
     `dram` is the size of the cache in bytes (`16MiB`). `policy` is one of `policies()`, a class of
@@ -81,9 +109,8 @@ def replay(
     Objects of an oracleGeneral trace or of a web server's log are cached whole. Block traces are
     cached in pages of 4 KiB; with `objects`, each request is one object.
 
-    Options are those of `gordon.options.loads.TraceLoad`, except `repeat`, and with two levels also
-    those of `gordon.options.caches.FlashCacheOptions`. Times that go backwards are an error, unless
-    `order` permits them. `progress` is called with (done, 0).
+    Times that go backwards are an error, unless `order` permits them. `progress` is called with
+    (done, 0).
 
     `warmup` excludes the first requests of the trace from all counters. It is a number of requests
     (`100k`), a share of the trace (`20%`), or a time since the first request (`1h`). The key
@@ -91,32 +118,32 @@ def replay(
     """
     start = {"warmup": warm_up(warmup)}
     if policy == flashcache.NAME:
-        load, two = dealt(options, TraceLoad, flashcache.FlashCacheOptions)
-        config = load.config(trace) | {"dram": dram, "objects": objects} | start
-        return flashcache.run(config, two, flash, progress)
-    (load,) = dealt(options, TraceLoad)
+        load, two = dealt({**options}, TraceLoad, FlashCacheOptions)
+        config = load.config(trace) | {"dram": in_bytes(dram), "objects": objects} | start
+        return TwoLevelResult(flashcache.run(config, two, in_bytes(flash), progress))
+    (load,) = dealt({**options}, TraceLoad)
     config = load.config(trace) | start
-    config |= {"dram": dram, "flash": flash, "objects": objects}
+    config |= {"dram": in_bytes(dram), "flash": in_bytes(flash), "objects": objects}
     chosen = own.named(policy)
     if not isinstance(chosen, str):
-        return own.replay(config, chosen, progress)
+        return CacheResult(own.replay(config, chosen, progress))
     text = json.dumps(config | {"policy": chosen})
-    report: CacheReport = json.loads(_core.cache_run(text, progress))
-    return report
+    return CacheResult(json.loads(_core.cache_run(text, progress)))
 
 
+@explicit(TraceLoad, FlashCacheOptions, without=["repeat", "dram_policy"])
 def sweep(
     trace: Path,
     *,
     policies: str | Sequence[str | OwnPolicy] = ("lru",),
-    dram: str | Sequence[str],
-    flash: str | Sequence[str] | None = None,
+    dram: Size | Sequence[Size],
+    flash: Size | Sequence[Size] | None = None,
     cores: Sequence[int] = (),
     objects: bool = False,
     warmup: str | None = None,
     progress: Progress | None = None,
-    **options: Any,
-) -> Sweep:
+    **options: Unpack[keywords.Cache],
+) -> CacheSweepResult | TwoLevelSweepResult:
     """Replays a trace through caches of each policy and size, in one reading of the trace.
 
     Returns `points`, a list of reports as those of `replay`, ordered by policy, then by size, then
@@ -141,7 +168,7 @@ def sweep(
     sizes = doubling(dram, "--dram")
     start = {"warmup": warm_up(warmup)}
     if flash is not None or cores:
-        load, two = dealt(options, TraceLoad, flashcache.FlashCacheOptions)
+        load, two = dealt({**options}, TraceLoad, FlashCacheOptions)
         if len(names) < len(chosen):
             raise GordonError(
                 "a policy of your own is for a cache of one level",
@@ -157,9 +184,8 @@ def sweep(
         ]
         common = load.config(trace) | {"objects": objects} | start
         points = flashcache.sweep(common, two, each, progress)
-        two_levels: TwoLevelSweep = {"points": serving.served(points, cores) if cores else points}
-        return two_levels
-    (load,) = dealt(options, TraceLoad)
+        return TwoLevelSweepResult({"points": serving.served(points, cores) if cores else points})
+    (load,) = dealt({**options}, TraceLoad)
     common = load.config(trace) | {"objects": objects} | start
     configs = [common | {"policy": name, "dram": f"{size}B"} for name in names for size in sizes]
     # Built-in policies share one reading of the trace.
@@ -173,20 +199,20 @@ def sweep(
         for policy in chosen
         for size in sizes
     ]
-    one_level: OneLevelSweep = {"points": replayed}
-    return one_level
+    return CacheSweepResult({"points": replayed})
 
 
+@explicit(TraceLoad, without=["repeat"])
 def latency(
     trace: Path,
     *,
-    dram: str = SecondLevel.dram,
+    dram: Size = SecondLevel.dram,
     cores: Sequence[int] = SecondLevel.cores,
     latencies: Sequence[str] = SecondLevel.latencies,
     objects: bool = False,
     progress: Progress | None = None,
-    **options: Any,
-) -> ByLatency:
+    **options: Unpack[keywords.TraceLoad],
+) -> LatencyResult:
     """Computes the bandwidth of web servers by the access latency of a second page cache.
 
     This is Figure 3 of the FlashCache paper (Kgil and Mudge, CASES 2006). The trace is replayed
@@ -195,39 +221,25 @@ def latency(
 
     `points` are ordered by latency, then by cores. Each has `bandwidth_bit_s`, sent and received,
     and `loss`, the fraction of the bandwidth that the latency costs. The server is that of `sweep`.
-    Options are those of `gordon.options.loads.TraceLoad`.
     """
-    (load,) = dealt(options, TraceLoad)
-    config = load.config(trace) | {"dram": dram, "objects": objects}
+    (load,) = dealt({**options}, TraceLoad)
+    config = load.config(trace) | {"dram": in_bytes(dram), "objects": objects}
     # When requests come does not change what is found.
-    replayed = flashcache.run(config, flashcache.FlashCacheOptions(rate=1.0), "0", progress)
-    return serving.by_latency(replayed, cores, latencies)
+    replayed = flashcache.run(config, FlashCacheOptions(rate=1.0), "0", progress)
+    return LatencyResult(serving.by_latency(replayed, cores, latencies))
 
 
-def html(report: Paged) -> str:
-    """Renders a report of `sweep`, `mrc` or `gordon.cache.tiered.replay` as one HTML file."""
-    from gordon.cache import curve_page, flashcache_page, page, tiered_page
-
-    if "sampled_requests" in report:
-        return curve_page.render(report)
-    if "layout" in report:
-        return tiered_page.render(report)
-    if has_two_levels(report):
-        return flashcache_page.render(report)
-    assert has_one_level(report)
-    return page.render(report)
-
-
+@explicit(TraceLoad, without=["repeat"])
 def mrc(
     trace: Path,
     *,
-    dram: str | Sequence[str] | None = None,
+    dram: Size | Sequence[Size] | None = None,
     sample: float | None = None,
     keep: int | None = None,
     objects: bool = False,
     progress: Progress | None = None,
-    **options: Any,
-) -> CurveReport:
+    **options: Unpack[keywords.TraceLoad],
+) -> CurveResult:
     """Computes the miss-ratio curve of LRU: the misses at many sizes, from one reading.
 
     `dram` has the sizes, as for `sweep`; by default they range from a thousandth of the bytes to
@@ -238,7 +250,7 @@ def mrc(
 
     The other parameters are those of `replay`.
     """
-    (load,) = dealt(options, TraceLoad)
+    (load,) = dealt({**options}, TraceLoad)
     sizes = [] if dram is None else doubling(dram, "--dram")
     config = load.config(trace) | {
         "dram": [f"{size}B" for size in sizes],
@@ -246,11 +258,14 @@ def mrc(
         "sample": sample,
         "keep": keep,
     }
-    report: CurveReport = json.loads(_core.cache_curve(json.dumps(config), progress))
-    return report
+    return CurveResult(json.loads(_core.cache_curve(json.dumps(config), progress)))
 
 
 def policies() -> list[tuple[str, str, str]]:
     """Returns each policy: its name, which object it evicts, and the paper or program it
     follows."""
     return _core.cache_policies()
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,24 +1,16 @@
 """Reports of caches as tables: columns by name, a value for each row.
 
-    report = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
-    polars.DataFrame(gordon.cache.tables(report)["caches"])
-    gordon.cache.to_parquet(report, "tables")
-
 The table `caches` has a row for each cache. Its columns are the keys of the report; nested keys are
 joined by `_` (`levels_dram_requests`). Each list of a report is a table of its own: `lifetimes`,
 `erases`, `roadmap`, `servers`. The first columns of such a table identify the cache. A miss-ratio
 curve is the table `curve`, with a row for each size.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from os import PathLike, fspath
 from typing import Any
 
-from gordon import _core
 from gordon.cache.results import Tabled
-
-__all__ = ["tables", "to_parquet"]
+from gordon.columns import Columns, Row, of_rows
 
 #: Keys that identify a cache of a sweep; a report may lack some.
 CACHE = ("policy", "dram_policy", "layout", "dram_bytes", "flash_bytes")
@@ -27,17 +19,14 @@ FROM = ("version", "trace", "crc32")
 #: Parts of a report that a cache may not have.
 PARTS = ("flash", "wear", "backend_head", "warmup")
 
-Row = dict[str, Any]
-Table = dict[str, list[Any]]
 
-
-def tables(report: Tabled) -> dict[str, Table]:
+def tables(report: Tabled) -> dict[str, Columns]:
     """Returns the tables of a report of `replay`, `sweep`, `mrc` or
     `gordon.cache.tiered.replay`."""
     values: Mapping[str, Any] = report
     if "sampled_requests" in values:
         key = {name: values[name] for name in ("policy", "unit", "exact", "sample")}
-        return {"curve": _columns([key | point | _of(values) for point in values["points"]])}
+        return {"curve": of_rows([key | point | _of(values) for point in values["points"]])}
     found: dict[str, list[Row]] = {"caches": []}
     points: Sequence[Mapping[str, Any]] = values.get("points", [values])
     for point in points:
@@ -48,13 +37,7 @@ def tables(report: Tabled) -> dict[str, Table]:
         found["caches"].append(key | row | _of(point))
         for name, rows in lists.items():
             found.setdefault(name, []).extend(key | one for one in rows)
-    return {name: _columns(rows) for name, rows in found.items() if rows}
-
-
-def to_parquet(report: Tabled, folder: str | PathLike[str]) -> None:
-    """Writes each table of a report to the folder, as NAME.parquet."""
-    listed = [[name, list(table.items())] for name, table in tables(report).items()]
-    _core.tables_write(json.dumps(listed), fspath(folder))
+    return {name: of_rows(rows) for name, rows in found.items() if rows}
 
 
 def _of(report: Mapping[str, Any]) -> Row:
@@ -76,15 +59,8 @@ def _flatten(value: Mapping[str, Any], before: str, row: Row, lists: dict[str, l
         elif not isinstance(inner, list):
             if inner is not None or name not in PARTS:
                 row[name] = inner
-        elif name != "warnings":
+        elif name != "warnings" and all(isinstance(one, dict) for one in inner):
             each: list[Row] = lists.setdefault(key, [])
             for one in inner:
                 each.append({})
                 _flatten(one, "", each[-1], {})
-
-
-def _columns(rows: list[Row]) -> Table:
-    """Returns a column for each key of the rows, in order of appearance. A value that a row lacks
-    is None."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}

@@ -16,13 +16,18 @@ def render(report: CurveReport) -> str:
     return rendered(
         "curve",
         report,
-        {"curve": _curve(report["points"])},
+        drawn(report),
         report,
         [("", text) for text in report["warnings"]],
         sentences.of_curve(report),
         facts=_facts(report),
         columns=CURVE,
     )
+
+
+def drawn(report: CurveReport) -> dict[str, Spec]:
+    """The figures, by name."""
+    return {"curve": _curve(report["points"])}
 
 
 def _facts(report: CurveReport) -> dict[str, str]:

@@ -13,7 +13,7 @@ from gordon import _core, parts, presets, settings
 from gordon.cache.results import TwoLevelPoint
 from gordon.disk import device as disk
 from gordon.errors import GordonError
-from gordon.options import Device, Progress, several
+from gordon.options import Device, Progress
 from gordon.options.caches import FlashCacheOptions
 from gordon.reports.cache import FlashCacheReport
 
@@ -50,7 +50,7 @@ def refused(chosen: dict[str, Any], instead: str) -> dict[str, Any]:
     """The options of a single level. Raises GordonError for an option of two levels."""
     for name in (field.name for field in fields(FlashCacheOptions)):
         if name in chosen:
-            option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
+            option = f"--{name.replace('_', '-')}"
             raise GordonError(f"{option} applies to two cache levels only", instead, "two-levels")
     return chosen
 
@@ -90,7 +90,7 @@ def sweep(
 
 def _designed(config: dict[str, Any], options: FlashCacheOptions) -> dict[str, Any]:
     design = load(options.preset)
-    for setting in several(options.set_values):
+    for setting in settings.listed(options.set):
         key, value = settings.split(setting, "cache.ways=8")
         settings.change(KIND, design, key, value)
     if options.ecc is not None:

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from gordon import _core
 from gordon.cache.admission import admission as parsed
 from gordon.errors import GordonError
-from gordon.options import Path
+from gordon.options import Path, Size, in_bytes
 from gordon.reports.objects import ObjectCacheChecked, ObjectCacheRecovery, ObjectCacheStats
 
 #: Rated erases of a block of TLC flash, as `gordon cache tiered` assumes.
@@ -36,11 +36,11 @@ class ObjectCache:
     def __init__(
         self,
         *,
-        dram: str,
+        dram: Size,
         flash: Path | None = None,
-        flash_size: str | None = None,
-        segment: str | None = None,
-        block: str | None = None,
+        flash_size: Size | None = None,
+        segment: Size | None = None,
+        block: Size | None = None,
         admission: str = "all",
         lifetime: float | None = None,
         endurance: int = ENDURANCE,
@@ -67,11 +67,11 @@ class ObjectCache:
         if isinstance(policy, dict) and "years" in policy:
             raise GordonError("admission: `years` is the lifetime", "lifetime=5")
         options = {
-            "dram": dram,
+            "dram": in_bytes(dram),
             "flash": None if flash is None else os.fspath(flash),
-            "flash_size": flash_size,
-            "segment": segment,
-            "block": block,
+            "flash_size": in_bytes(flash_size),
+            "segment": in_bytes(segment),
+            "block": in_bytes(block),
             "admission": policy,
             "lifetime": None if lifetime is None else (lifetime, endurance),
             "reinsert": reinsert,

@@ -32,7 +32,7 @@ def render(swept: OneLevelSweep) -> str:
     return rendered(
         "cache",
         swept,
-        {name: _curve(points, name, title) for name, title in CURVES.items()},
+        drawn(points),
         points[0],
         [
             (f"{point['policy']}, {binary(point['dram_bytes'])}", text)
@@ -46,10 +46,15 @@ def render(swept: OneLevelSweep) -> str:
     )
 
 
+def drawn(points: Sequence[CacheReport]) -> dict[str, Spec]:
+    """The figures, by name."""
+    return {name: _curve(points, name, title) for name, title in CURVES.items()}
+
+
 def rendered(
     name: str,
     report: Paged,
-    drawn: dict[str, Spec],
+    specs: dict[str, Spec],
     first: Report,
     warnings: list[tuple[str, str]],
     sentence: str,
@@ -59,12 +64,12 @@ def rendered(
     that all caches share. A warning is a pair of the cache's name and the text."""
     return page.render(
         name,
-        {"figures": drawn, **report},
+        {"figures": specs, **report},
         script="runs",
         filters={"binary": binary},
         first=first,
         trace=PurePath(first["provenance"]["config"]["trace"]["path"]).name,
-        titles={key: spec["layout"]["title"]["text"] for key, spec in drawn.items()},
+        titles={key: spec["layout"]["title"]["text"] for key, spec in specs.items()},
         settings=settings(first),
         warnings=warnings,
         sentence=sentence,

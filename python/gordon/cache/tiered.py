@@ -9,39 +9,39 @@
 """
 
 import json
-from typing import Any
+from typing import Unpack
 
 from gordon import _core
 from gordon.cache.admission import admission
-from gordon.options import Path, Progress, dealt
+from gordon.cache.result import TieredResult
+from gordon.options import Path, Progress, Size, dealt, in_bytes, keywords
 from gordon.options.caches import LAYOUTS, TieredOptions
+from gordon.options.explicit import explicit
 from gordon.options.loads import TraceLoad
-from gordon.reports.cache import TieredReport
 
-__all__ = ["LAYOUTS", "replay"]
+__all__ = ["LAYOUTS", "TieredResult", "replay"]
 
 
+@explicit(TraceLoad, TieredOptions, without=["repeat"])
 def replay(
     trace: Path,
     *,
-    dram: str,
-    flash: str,
-    layout: str = "log-sets",
+    dram: Size,
+    flash: Size,
+    layout: keywords.Layout = "log-sets",
     objects: bool = False,
     progress: Progress | None = None,
-    **options: Any,
-) -> TieredReport:
+    **options: Unpack[keywords.Tiered],
+) -> TieredResult:
     """Replays a trace through a cache of `dram` and `flash` bytes (`3MiB`, `61MiB`).
 
     Returns a report with hits, misses and the bytes written to flash. `layout` is one of `LAYOUTS`.
-    Options are those of `gordon.options.caches.TieredOptions`, and those of
-    `gordon.options.loads.TraceLoad` except `repeat`. The other parameters are those of
-    `gordon.cache.replay`.
+    The parameters without a text here are those of `gordon.cache.replay`.
     """
-    load, settings = dealt(options, TraceLoad, TieredOptions)
+    load, settings = dealt({**options}, TraceLoad, TieredOptions)
     config = load.config(trace) | {
-        "dram": dram,
-        "flash": flash,
+        "dram": in_bytes(dram),
+        "flash": in_bytes(flash),
         "layout": layout,
         "admission": admission(settings.admission),
         "objects": objects,
@@ -58,5 +58,8 @@ def replay(
         },
         "seed": settings.seed,
     }
-    report: TieredReport = json.loads(_core.tiered_run(json.dumps(config), progress))
-    return report
+    return TieredResult(json.loads(_core.tiered_run(json.dumps(config), progress)))
+
+
+def __dir__() -> list[str]:
+    return __all__

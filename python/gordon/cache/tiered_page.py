@@ -18,13 +18,18 @@ def render(report: TieredReport) -> str:
     return rendered(
         "tiered",
         report,
-        {"found": _found(report), "written": _written(report)},
+        drawn(report),
         report,
         [("", text) for text in report["warnings"]],
         sentences.of_tiered(report),
         facts=_facts(report),
         columns=LEVEL,
     )
+
+
+def drawn(report: TieredReport) -> dict[str, Spec]:
+    """The figures, by name."""
+    return {"found": _found(report), "written": _written(report)}
 
 
 def _found(report: TieredReport) -> Spec:

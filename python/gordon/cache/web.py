@@ -10,29 +10,30 @@ their distributions.
 
 import json
 from os import fspath
+from typing import Literal
 
 from gordon import _core
+from gordon.cache.result import WebResult
 from gordon.errors import GordonError
-from gordon.options import Path, Progress
+from gordon.options import Path, Progress, Size, in_bytes
 from gordon.options.caches import WebLoad
-from gordon.reports.workload import WebReport
 
-__all__ = ["WORKLOADS", "generate"]
+__all__ = ["WORKLOADS", "WebResult", "generate"]
 
 WORKLOADS = {"surge": "1.5GB", "specweb99": "1.8GB"}
 """The workloads, with the total size of their files in the FlashCache paper."""
 
 
 def generate(
-    workload: str,
+    workload: Literal["surge", "specweb99"],
     output: Path,
     *,
     requests: int = WebLoad.requests,
-    files: str | None = None,
+    files: Size | None = None,
     clients: int = WebLoad.clients,
     seed: int = WebLoad.seed,
     progress: Progress | None = None,
-) -> WebReport:
+) -> WebResult:
     """Generates a load, writes it to `output` as a block log, and returns a summary of it.
 
     `requests` is the number of requests, `files` the total size of the files (default: that of the
@@ -45,11 +46,14 @@ def generate(
         raise GordonError(f"no workload is called `{workload}`", f"one of {', '.join(WORKLOADS)}")
     config = {
         "workload": workload,
-        "files": files or WORKLOADS[workload],
+        "files": in_bytes(files) or WORKLOADS[workload],
         "requests": requests,
         "clients": clients,
         "seed": seed,
         "output": fspath(output),
     }
-    made: WebReport = json.loads(_core.web_generate(json.dumps(config), progress))
-    return made
+    return WebResult(json.loads(_core.web_generate(json.dumps(config), progress)))
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -52,7 +52,7 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
 
     output.check(json_path, used=[image])
     made = blocks.create(image, **only_given(given))
-    output.finish(lambda console: created(console, image, made), [(json_path, made)])
+    output.finish(lambda console: created(console, image, made.report), [(json_path, made)])
 
 
 @block.command()
@@ -85,7 +85,7 @@ def serve(image: str, json_path: str | None, **given: Any) -> None:
     status = blocks.serve(
         image, ready=lambda where: ready(console, image, where), **only_given(given)
     )
-    output.finish(lambda _: stopped(console, status), [(json_path, status)])
+    output.finish(lambda _: stopped(console, status.report), [(json_path, status)])
 
 
 @block.command()
@@ -111,10 +111,11 @@ def stat(
     if (socket is None) == (url is None):
         raise click.UsageError("exactly one of --socket PATH and --url URL is needed")
     if follow:
-        following(lambda: blocks.stat(socket, url), interval or Following.interval, json_path)
+        seconds = interval or Following.interval
+        following(lambda: blocks.stat(socket, url).report, seconds, json_path)
         return
     found = blocks.stat(socket, url)
-    output.finish(lambda console: show(console, found), [(json_path, found)], is_quiet=True)
+    output.finish(lambda console: show(console, found.report), [(json_path, found)], is_quiet=True)
 
 
 @block.command()
@@ -134,12 +135,12 @@ def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -
 
     output.check(json_path, used=[image])
     made = blocks.repair(image) if repair else None
-    report = blocks.check(image) if made is None else made["after"]
+    report = blocks.check(image).report if made is None else made["after"]
     result = report if made is None else report | {"repair": made}
 
     def show(console: "Output") -> None:
         if made is not None:
-            repaired(console, image, made)
+            repaired(console, image, made.report)
         checked(console, image, report)
 
     output.finish(show, [(json_path, result)], is_quiet=True)
@@ -164,7 +165,7 @@ def export(image: str, out: str, json_path: str | None) -> None:
     output.check(json_path, used=[image, out])
     with Part("export") as progress:
         made = blocks.export(image, out, progress.tick)
-    output.finish(lambda console: exported(console, out, made), [(json_path, made)])
+    output.finish(lambda console: exported(console, out, made.report), [(json_path, made)])
 
 
 @block.command()
@@ -180,8 +181,8 @@ def wear(image: str, plot: str | None, json_path: str | None) -> None:
     output.check(json_path, plot=plot, used=[image])
     report = blocks.wear(image)
     output.finish(
-        lambda console: worn(console, image, report),
+        lambda console: worn(console, image, report.report),
         [(json_path, report)],
-        [(plot, lambda path: plot_wear(path, image, report))],
+        [(plot, lambda path: plot_wear(path, image, report.report))],
         is_quiet=True,
     )

@@ -1,20 +1,18 @@
 """Files and screen of the commands for caches."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from gordon.cli.terminal import Output
 from gordon.options import command
 from gordon.options.outputs import CacheTables
-
-if TYPE_CHECKING:
-    from gordon.cache.results import Tabled
+from gordon.result import Result
 
 parquet_out = command.of(CacheTables)
 
 
 def finish(
-    result: "Tabled",
+    result: Result[Any],
     show: Callable[[Output], None],
     *,
     json_path: str | None,
@@ -23,8 +21,6 @@ def finish(
 ) -> None:
     """Writes the requested files (`pages` are reports); shows the rest where stdout is not
     taken."""
-    from gordon import cache
     from gordon.cli import output
 
-    tables = [(parquet, lambda path: cache.to_parquet(result, path))]
-    output.finish(show, [(json_path, result), *pages], tables)
+    output.finish(show, [(json_path, result), *pages], [(parquet, result.to_parquet)])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("workload", type=command.Choice(["surge", "specweb99"]))
 @command.of(WebLoad)
 @options.json_out
-def generate(workload: str, output: str, json_path: str | None, **given: Any) -> None:
+def generate(workload: Any, output: str, json_path: str | None, **given: Any) -> None:
     """Generate the requests of a web server as a block trace.
 
     surge: users as modelled by Barford and Crovella (SIGMETRICS 1998), with half of the requests
@@ -35,7 +35,9 @@ def generate(workload: str, output: str, json_path: str | None, **given: Any) ->
     outputs.check(json_path, files=[output])
     with Progress("generating") as progress:
         made = web.generate(workload, output, progress=progress.tick, **only_given(given))
-    outputs.finish(lambda console: _show(console, workload, output, made), [(json_path, made)])
+    outputs.finish(
+        lambda console: _show(console, workload, output, made.report), [(json_path, made)]
+    )
 
 
 def _show(console: "Output", workload: str, output: str, made: "WebReport") -> None:

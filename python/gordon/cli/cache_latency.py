@@ -33,7 +33,7 @@ def latency(trace: str, json_path: str | None, **given: Any) -> None:
     output.check(json_path, used=[trace])
     with Progress("replaying") as progress:
         result = cache.latency(trace, progress=progress.tick, **only_given(given))
-    output.finish(lambda console: _show(console, result), [(json_path, result)])
+    output.finish(lambda console: _show(console, result.report), [(json_path, result)])
 
 
 def _show(console: "Output", report: "ByLatency") -> None:

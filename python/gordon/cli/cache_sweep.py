@@ -35,10 +35,10 @@ def sweep(
     with reading(trace, given, objects=True), Progress("replaying") as progress:
         result = cache.sweep(trace, progress=progress.tick, **_given(given))
     announce_pipe(trace, given, result["points"][0]["input"])
-    pages = [(report, lambda: cache.html(result))]
+    pages = [(report, result.html)]
     finish(
         result,
-        lambda console: cache_view.show_swept(console, result),
+        lambda console: cache_view.show_swept(console, result.report),
         json_path=json_path,
         parquet=parquet,
         pages=pages,
@@ -86,8 +86,8 @@ def mrc(
     announce_pipe(trace, given, result["input"])
     finish(
         result,
-        lambda console: cache_view.show_curve(console, result),
+        lambda console: cache_view.show_curve(console, result.report),
         json_path=json_path,
         parquet=parquet,
-        pages=[(report, lambda: cache.html(result))],
+        pages=[(report, result.html)],
     )

@@ -27,7 +27,6 @@ def tiered(
     Objects evicted from DRAM are offered to flash. Both write amplifications are counted: bytes
     that the cache writes per byte admitted, and bytes that the flash programs per byte written.
     """
-    from gordon import cache
     from gordon.cache import tiered
     from gordon.cli import output, tiered_view
     from gordon.cli.progress import Progress
@@ -38,8 +37,8 @@ def tiered(
     announce_pipe(trace, given, result["input"])
     finish(
         result,
-        lambda console: tiered_view.show(console, result),
+        lambda console: tiered_view.show(console, result.report),
         json_path=json_path,
         parquet=parquet,
-        pages=[(report, lambda: cache.html(result))],
+        pages=[(report, result.html)],
     )

@@ -1,7 +1,6 @@
 """The commands of `gordon cost`."""
 
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 import click
@@ -34,14 +33,13 @@ def petabyte(
     from gordon.cli import output
     from gordon.cli.cost_view import show_petabyte
     from gordon.cost import petabyte as computed
-    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
     output.check(json_path, csv_path, folder=parquet)
     result = computed(**only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["by_processors"]))]
-    made = [(parquet, partial(to_parquet, result))]
-    output.finish(lambda console: show_petabyte(console, result), files, made)
+    made = [(parquet, result.to_parquet)]
+    output.finish(lambda console: show_petabyte(console, result.report), files, made)
 
 
 @cost.command()
@@ -75,7 +73,6 @@ def replicas(
     from gordon.cli.replicas_view import show_replicas
     from gordon.cli.trace_input import reading
     from gordon.cost import replicas as simulated
-    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
     output.check(json_path, csv_path, folder=parquet, used=[trace])
@@ -83,8 +80,8 @@ def replicas(
     with read, Part("simulating") as progress:
         result = simulated(trace, progress=progress.tick, **only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["by_rate"]))]
-    made = [(parquet, partial(to_parquet, result))]
-    output.finish(lambda console: show_replicas(console, result), files, made)
+    made = [(parquet, result.to_parquet)]
+    output.finish(lambda console: show_replicas(console, result.report), files, made)
 
 
 @cost.command()
@@ -117,15 +114,14 @@ def tco(
     from gordon.cli.progress import Progress
     from gordon.cli.tco_view import show_tco
     from gordon.cost import tco as computed
-    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
     output.check(json_path, csv_path, folder=parquet, used=output.trace_files(traces))
     with Progress("replaying the traces on each storage") as progress:
         result = computed(traces, progress=progress.tick, **only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv([result]))]
-    made = [(parquet, partial(to_parquet, result))]
-    output.finish(lambda console: show_tco(console, result), files, made)
+    made = [(parquet, result.to_parquet)]
+    output.finish(lambda console: show_tco(console, result.report), files, made)
 
 
 @cost.command()
@@ -151,8 +147,8 @@ def grids(json_path: str | None, csv_path: str | None, parquet: str | None) -> N
     from gordon import grids as table
     from gordon.cli import output
     from gordon.cli.terminal import Column
-    from gordon.cost.tables import to_parquet
     from gordon.human import figures
+    from gordon.result import Result
     from gordon.survey.columns import rows_to_csv
 
     output.check(json_path, csv_path, folder=parquet)
@@ -166,7 +162,7 @@ def grids(json_path: str | None, csv_path: str | None, parquet: str | None) -> N
     ]
     result = {"grids": [asdict(row) for row in rows]}
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["grids"]))]
-    made = [(parquet, partial(to_parquet, result))]
+    made = [(parquet, Result(result).to_parquet)]
     output.finish(lambda console: console.table(columns), files, made, is_quiet=True)
 
 
@@ -187,7 +183,7 @@ def prices(
     from gordon.cli import output
     from gordon.cli.cost_view import show_prices
     from gordon.cost import prices as table
-    from gordon.cost.tables import to_parquet
+    from gordon.result import Result
     from gordon.survey.columns import rows_to_csv
 
     output.check(json_path, csv_path, folder=parquet)
@@ -204,5 +200,5 @@ def prices(
     ]
     result = {"media": media, "prices": [asdict(price) for price in found]}
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["prices"]))]
-    made = [(parquet, partial(to_parquet, result))]
+    made = [(parquet, Result(result).to_parquet)]
     output.finish(lambda console: show_prices(console, found), files, made, is_quiet=True)

@@ -28,7 +28,7 @@ def probe(target: str | None, log: str, **given: Any) -> None:
         raise click.UsageError(
             "exactly one disk is needed: TARGET, or --preset or --diskspecs for a simulated disk"
         )
-    if target is not None and (given["lateness"] is not None or given["set_values"]):
+    if target is not None and (given["lateness"] is not None or given["set"]):
         raise click.UsageError("--lateness and --set apply to simulated disks only")
     output.check(files=[log], used=[target])
     if target is not None and given["write"]:

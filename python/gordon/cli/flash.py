@@ -96,7 +96,7 @@ def wa(json_path: str | None, **given: Any) -> None:
     output.check(json_path)
     with Progress("writing") as progress:
         result = flash.wa(progress=progress.tick, **only_given(given))
-    output.finish(lambda console: amplified(console, result), [(json_path, result)])
+    output.finish(lambda console: amplified(console, result.report), [(json_path, result)])
 
 
 @flash.command()

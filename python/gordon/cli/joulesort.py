@@ -63,12 +63,12 @@ def joulesort(
 
     done = api.benchmark(notify, command=words, options=of_ours, **only_given(given))
     files = [
-        (json_path, done.json),
+        (json_path, done.report),
         (out, lambda: log.text(done.rows)),
-        (report, lambda: page(done.json, done.rows)),
+        (report, lambda: page(done.report, done.rows)),
     ]
-    output.finish(lambda console: show(console, done.json), files)
-    warn_of(done.json["meters"])
+    output.finish(lambda console: show(console, done.report), files)
+    warn_of(done.report["meters"])
     if not done.holds:
-        broken = [check["failure"] for check in done.json["checks"] if check["held"] is False]
+        broken = [check["failure"] for check in done.report["checks"] if check["held"] is False]
         raise click.ClickException(f"no result, checks failed: {'; '.join(broken)}")

@@ -90,12 +90,12 @@ def record(
 
     sys.stdout.flush()
     done = energy.record(words, stdout=2 if silent else None, notify=notify, **only_given(given))
-    files = [(json_path, done.json), (out, done.log), (report, lambda: render(done))]
-    output.finish(lambda _: show_record(console, done.json), files)
-    warn_of(done.json["meters"])
-    for warning in done.json["warnings"]:
+    files = [(json_path, done.report), (out, done.log), (report, lambda: render(done))]
+    output.finish(lambda _: show_record(console, done.report), files)
+    warn_of(done.report["meters"])
+    for warning in done.report["warnings"]:
         say(warning, kind="warning")
-    runs = [run for meter in done.json["meters"] for run in meter["runs"]]
+    runs = [run for meter in done.report["meters"] for run in meter["runs"]]
     silent_runs = (run["energy_j"] is None and run["samples"] == 0 for run in runs)
     if done.exit_status == 0 and all(silent_runs):
         raise GordonError(

@@ -1,6 +1,5 @@
 """`gordon plan --node ID --link RATE`."""
 
-from functools import partial
 from typing import Any
 
 import click
@@ -38,13 +37,12 @@ def plan(
     from gordon.cli import output
     from gordon.cli.plan_view import show_plan
     from gordon.cost import plan as planned
-    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
     output.check(json_path, csv_path, folder=parquet, used=[given["jobs"]])
     result = planned(**only_given(given))
     files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["jobs"]))]
-    made = [(parquet, partial(to_parquet, result))]
-    output.finish(lambda console: show_plan(console, result), files, made)
+    made = [(parquet, result.to_parquet)]
+    output.finish(lambda console: show_plan(console, result.report), files, made)
     if result["late"]:
         context.exit(1)

@@ -1,6 +1,5 @@
 """`gordon rack --node ID`."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,14 +31,13 @@ def rack(json_path: str | None, csv_path: str | None, parquet: str | None, **giv
     from gordon.cli import output
     from gordon.cli.rack_view import show_rack
     from gordon.cost import rack as computed
-    from gordon.cost.tables import to_parquet
     from gordon.survey.columns import rows_to_csv
 
     output.check(json_path, csv_path, folder=parquet)
     result = computed(**only_given(given))
-    files = [(json_path, result), (csv_path, lambda: rows_to_csv(_rows(result)))]
-    made = [(parquet, partial(to_parquet, result))]
-    output.finish(lambda console: show_rack(console, result), files, made)
+    files = [(json_path, result), (csv_path, lambda: rows_to_csv(_rows(result.report)))]
+    made = [(parquet, result.to_parquet)]
+    output.finish(lambda console: show_rack(console, result.report), files, made)
 
 
 def _rows(result: "Rack") -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from gordon.options.sorting import SortSystems
 @command.of(SortSystems, Compared)
 @options.json_out
 def joulesort(
-    set_values: tuple[str, ...],
+    set: tuple[str, ...],
     figure: str | None,
     quick: bool,
     pages: str | None,
@@ -37,7 +37,7 @@ def joulesort(
     del quick  # everything is computed in seconds
     of = paper("joulesort")
     places = of.chosen(figure)
-    found = report(set_values)
+    found = report(set)
     if plot is not None:
         draw(found, plot)
     rows = list(items(found))

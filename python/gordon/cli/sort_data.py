@@ -37,7 +37,7 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
     with Moved("generating") as progress:
         made = data.generate(outputs, progress=progress.tick, **only_given(given))
     output.finish(
-        lambda console: _made(console, outputs, made),
+        lambda console: _made(console, outputs, made.report),
         [(json_path, made)],
         written=[one for one in outputs if one == STDOUT],
     )
@@ -80,7 +80,9 @@ def validate(
     output.check(json_path, summary, used=files)
     with Moved("checking") as progress:
         found = data.validate(*files, summary=summary, progress=progress.tick, **only_given(given))
-    output.finish(lambda console: _checked(console, found), [(json_path, found)], is_quiet=True)
+    output.finish(
+        lambda console: _checked(console, found.report), [(json_path, found)], is_quiet=True
+    )
     ctx.exit(0 if found["in_order"] and found["all_there"] is not False else 1)
 
 

@@ -12,7 +12,7 @@ from gordon.options.table import flags
 
 #: Options that have no effect on settings from a simulated device, and all that have one.
 OF_SORTS = ("temp", "meter", "plot", "source", "export")
-OF_FLASH = ("set_values", "precondition", "records", "seed")
+OF_FLASH = ("set", "precondition", "records", "seed")
 
 
 @click.command()
@@ -53,7 +53,7 @@ def tune(json_path: str | None, report: str | None, **given: Any) -> None:
             written=[out],
         )
         return
-    if "set_values" in chosen or "precondition" in chosen:
+    if "set" in chosen or "precondition" in chosen:
         raise click.UsageError("--set and --precondition need --flash, a simulated device")
     if "meter" in chosen:
         from gordon import energy

@@ -71,7 +71,7 @@ def survey(
     used = [
         given["stages"],
         *output.trace_files(traces),
-        *measured.files(space, given["set_values"]),
+        *measured.files(space, given["set"]),
     ]
     output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
@@ -81,10 +81,10 @@ def survey(
         result = run(traces, table=table, progress=progress.tick, **chosen)
     files = [
         (json_path, result),
-        (csv_path, lambda: to_csv(result)),
-        (out, lambda: _report(result)),
+        (csv_path, lambda: to_csv(result.report)),
+        (out, lambda: _report(result.report)),
     ]
-    output.finish(lambda console: _show(console, result, show_all), files, written=[parquet])
+    output.finish(lambda console: _show(console, result.report, show_all), files, written=[parquet])
 
 
 def _show(console: "Output", result: "Result", show_all: bool) -> None:

@@ -64,5 +64,5 @@ def sweep(
                 f"finished configurations are in {partial}: continue with --resume", err=True
             )
         raise
-    files = [(json_path, result), (report, lambda: sweeps.html(result))]
-    output.finish(lambda console: sweep_view.show(console, result), files, written=[out])
+    files = [(json_path, result), (report, result.html)]
+    output.finish(lambda console: sweep_view.show(console, result.report), files, written=[out])

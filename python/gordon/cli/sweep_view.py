@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted
 from gordon.report.page import plain, sig
-from gordon.sweep.result import Row, SweepResult
+from gordon.sweep.result import Row, SweepReport
 
 #: Configurations in the table.
 BEST = 5
@@ -14,7 +14,7 @@ BEST = 5
 TEXTS = 3
 
 
-def show(console: Output, result: SweepResult) -> None:
+def show(console: Output, result: SweepReport) -> None:
     rows = result["rows"]
     console.text(summary(result))
     names = [one.rpartition(":")[0] for one in result["objectives"]]
@@ -45,7 +45,7 @@ def _counts(console: Output, what: str, texts: Iterable[str]) -> None:
         console.text(f"{what}: {len(counts) - TEXTS} others, in the rows")
 
 
-def summary(result: SweepResult) -> str:
+def summary(result: SweepReport) -> str:
     """Counts of configurations, in one line."""
     count, product = len(result["rows"]), result["combinations"]
     sample = result["sample"]
@@ -57,7 +57,7 @@ def summary(result: SweepResult) -> str:
     )
 
 
-def _ranked(result: SweepResult) -> list[Row]:
+def _ranked(result: SweepReport) -> list[Row]:
     """The rows by the first objective, the best first."""
     from gordon.sweep.config import Objective
     from gordon.sweep.rows import best

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import click
@@ -85,10 +86,15 @@ def show(source: str, json_path: str | None) -> None:
     """
     from gordon.cli import output, trace_show
     from gordon.cli.progress import Moved
+    from gordon.trace.summary import is_of_requests, summary
 
     output.check(json_path, used=output.trace_files([source]))
-    with Moved(f"reading {source}") as progress:
-        found = trace_show.summary(source, progress.tick)
+    is_read = is_of_requests(source)
+    with (
+        Moved(f"reading {source}") as progress,
+        reading(source, {}, objects=False) if is_read else nullcontext(),
+    ):
+        found = summary(source, progress.tick)
     output.finish(lambda _: trace_show.show(found), [(json_path, found)], is_quiet=True)
 
 

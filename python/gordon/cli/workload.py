@@ -48,7 +48,7 @@ def data(
     outputs.check(json_path, used=[output, *sources])
     with Moved("generating") as progress:
         made = generate(kind, output, sources=sources, progress=progress.tick, **only_given(given))
-    outputs.finish(lambda console: _made(console, kind, output, made), [(json_path, made)])
+    outputs.finish(lambda console: _made(console, kind, output, made.report), [(json_path, made)])
 
 
 def _made(console: "Output", kind: str, output: str, made: "CorpusFolder") -> None:

@@ -90,7 +90,7 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
         app = App(Path(given["app"]), arguments or (), [*map(Path, modules)], given["main_class"])
         report = run_app(app, out, notify=notify, **how)
         result = report | {"folder": out}
-        output.finish(lambda console: _show(console, report, out), [(json_path, result)])
+        output.finish(lambda console: _show(console, report.report, out), [(json_path, result)])
         return
     parameters = dict(map(_pair, given["parameters"]))
     runs = plan(job, out, **_of(chosen, JobRuns), seed=chosen.get("seed", JobInput.seed))
@@ -107,11 +107,11 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
             **how,
         )
         for planned, report in made:
-            _show(console, report, str(planned.out))
+            _show(console, report.report, str(planned.out))
             reports.append(report | {"folder": str(planned.out)})
     # Each run is shown when it ends.
-    result = reports[0] if len(runs) == 1 else {"runs": reports}
-    output.finish(lambda _: None, [(json_path, result)])
+    found = reports[0] if len(runs) == 1 else {"runs": reports}
+    output.finish(lambda _: None, [(json_path, found)])
 
 
 def _of(chosen: dict[str, Any], *tables: type[Any]) -> dict[str, Any]:

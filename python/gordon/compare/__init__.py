@@ -12,3 +12,7 @@ from gordon.compare.result import Result
 from gordon.compare.run import run
 
 __all__ = ["Result", "run"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,16 +1,10 @@
 """The result of a comparison of devices of all kinds."""
 
-import json
 from collections.abc import Sequence
-from functools import cached_property
-from os import PathLike, fspath
-from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
-from gordon import __version__
-from gordon.compare.compared import Compared, ComparedDevice, Latencies
-from gordon.errors import GordonError
-from gordon.files import write_all
+from gordon import __version__, fields
+from gordon.compare.compared import ComparedDevice, Latencies
 from gordon.reports.storage import MeasuredTimes
 from gordon.results import DeviceRun, Run
 
@@ -23,58 +17,37 @@ class Estimate:
         self.report = report
 
 
-class Result:
-    """A comparison. Keys of `report` are in snake_case and carry their units."""
+class Result(fields.CompareResult):
+    """A comparison of devices of all kinds."""
+
+    ROWS: ClassVar = "devices"
 
     def __init__(self, trace: str, seed: int, devices: Sequence[Run[DeviceRun] | Estimate]) -> None:
-        self._trace = trace
-        self._seed = seed
-        self.devices = list(devices)
+        from gordon.compare.entries import sentence
+
+        self.compared = list(devices)
+        rows = [_device(one) for one in devices]
+        super().__init__(
+            {
+                "kind": "modelled: simulated devices, and bounds from measured requests",
+                "sentence": sentence(rows, self.runs),
+                "devices": rows,
+                "warnings": [
+                    f"{one.name}: {text}" for one in devices for text in one.report["warnings"]
+                ],
+                "provenance": {"version": __version__, "seed": seed, "trace": trace},
+            }
+        )
 
     @property
     def runs(self) -> list[Run[DeviceRun]]:
         """The devices that were simulated."""
-        return [one for one in self.devices if isinstance(one, Run)]
-
-    @cached_property
-    def report(self) -> Compared:
-        """The figures of each device, and its own report."""
-        from gordon.compare.entries import sentence
-
-        devices = [_device(one) for one in self.devices]
-        return {
-            "kind": "modelled: simulated devices, and bounds from measured requests",
-            "sentence": sentence(devices, self.runs),
-            "devices": devices,
-            "warnings": [
-                f"{one.name}: {text}" for one in self.devices for text in one.report["warnings"]
-            ],
-            "provenance": {"version": __version__, "seed": self._seed, "trace": self._trace},
-        }
+        return [one for one in self.compared if isinstance(one, Run)]
 
     def html(self) -> str:
-        """The report, one HTML file that works offline."""
         from gordon.compare.page import render
 
         return render(self.report, self.runs)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes the report to a `.html` file, or only its numbers to a `.json` file. Raises
-        GordonError for another format, or if the file cannot be written."""
-        target = Path(fspath(path))
-        if target.suffix not in (".html", ".json"):
-            raise GordonError(
-                f"{target}: a report is .html or .json",
-                "a name that ends in .html or .json",
-                kind="bad-report-format",
-            )
-        is_page = target.suffix == ".html"
-        text = self.html() if is_page else json.dumps(self.report, indent=1) + "\n"
-        write_all({fspath(path): text})
-
-    def __repr__(self) -> str:
-        names = ", ".join(one.name for one in self.devices)
-        return f"<gordon.compare.Result of {names}>"
 
 
 def _device(one: Run[DeviceRun] | Estimate) -> ComparedDevice:

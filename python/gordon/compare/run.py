@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from os import fspath
 from pathlib import Path as File
-from typing import Any
+from typing import Any, Unpack
 
 from gordon import _core
 from gordon.compare.result import Estimate, Result
@@ -13,8 +13,9 @@ from gordon.disk.run import Options as DiskOptions
 from gordon.errors import GordonError
 from gordon.flash.run import FLASH
 from gordon.flash.run import Options as FlashOptions
-from gordon.options import Device, Path, Progress, dealt
+from gordon.options import Device, Path, Progress, dealt, keywords
 from gordon.options.devices import Preconditioned
+from gordon.options.explicit import explicit
 from gordon.options.loads import Host, TraceLoad
 from gordon.reports.storage import MeasuredTimes
 from gordon.results import DeviceRun, Run
@@ -23,18 +24,22 @@ from gordon.simulated import is_disk
 from gordon.storage import saved
 
 
+@explicit(TraceLoad, Preconditioned, Host, without=["requests_out"])
 def run(
-    trace: Path, devices: Sequence[Device], *, progress: Progress | None = None, **options: Any
+    trace: Path,
+    devices: Sequence[Device],
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.Compare],
 ) -> Result:
     """Runs a block trace on each of the devices.
 
     A device is a preset of flash or of a disk, a TOML file or its content, or a result of
-    `gordon storage characterise --json`, a file that ends in `.json`. `options` are the fields of
-    `gordon.options.loads.TraceLoad`, `gordon.options.loads.Host` without `requests_out`, and
-    `precondition`, the fraction of flash that is mapped before the run. `progress` is called with
-    the numbers of requests (done, total). Raises GordonError.
+    `gordon storage characterise --json`, a file that ends in `.json`. `precondition` is the
+    fraction of flash that is mapped before the run. `progress` is called with the numbers of
+    requests (done, total). Raises GordonError.
     """
-    load, state, host = dealt(options, TraceLoad, Preconditioned, Host)
+    load, state, host = dealt({**options}, TraceLoad, Preconditioned, Host)
     if host.requests_out is not None:
         raise GordonError(
             "a comparison cannot write requests_out, the file of a single run",

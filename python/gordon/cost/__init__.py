@@ -15,10 +15,25 @@ array of its section 6.3. Each result that the paper prints is next to the compu
 year. A failure raises `gordon.GordonError`.
 """
 
-from gordon.cost.petabyte import petabyte
-from gordon.cost.plan import plan
-from gordon.cost.rack import rack
-from gordon.cost.replicas import replicas
-from gordon.cost.tco import tco
+from gordon.cost.petabyte import PetabyteResult, petabyte
+from gordon.cost.plan import PlanResult, plan
+from gordon.cost.rack import RackResult, rack
+from gordon.cost.replicas import ReplicasResult, replicas
+from gordon.cost.tco import TcoResult, tco
 
-__all__ = ["petabyte", "plan", "rack", "replicas", "tco"]
+__all__ = [
+    "PetabyteResult",
+    "PlanResult",
+    "RackResult",
+    "ReplicasResult",
+    "TcoResult",
+    "petabyte",
+    "plan",
+    "rack",
+    "replicas",
+    "tco",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

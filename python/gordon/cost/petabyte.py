@@ -11,17 +11,17 @@ and the powers in the same way, all parts active. Shares are those of the sum of
 
 from dataclasses import asdict
 from math import ceil
-from typing import Literal
+from typing import ClassVar, Literal
 
-from gordon import __version__, _core, power
+from gordon import __version__, _core, fields, power
 from gordon.cost import inputs as files
 from gordon.cost import statements
 from gordon.cost.inputs import Inputs, Medium, Part
 from gordon.cost.paper import Cells, Figure, Item, figure, item, paper
-from gordon.cost.report import Array, ByProcessors, MediumCost, PartPrice, Petabyte
+from gordon.cost.report import Array, ByProcessors, MediumCost, PartPrice
 from gordon.errors import GordonError
 from gordon.human import figures, percent
-from gordon.options import Config
+from gordon.options import Config, Size, in_bytes
 from gordon.options.costs import PetabyteOptions
 from gordon.parameters import Parameter, flat
 from gordon.parts import Catalogue
@@ -61,13 +61,19 @@ NAMES = (
 GB = 1e9
 
 
+class PetabyteResult(fields.PetabyteResult):
+    """The cost of a petabyte on each medium."""
+
+    ROWS: ClassVar = "media"
+
+
 def petabyte(
     inputs: str = PetabyteOptions.inputs,
     *,
-    capacity: str | None = None,
+    capacity: Size | None = None,
     processors: int | None = None,
     year: int | None = None,
-) -> Petabyte:
+) -> PetabyteResult:
     """The cost and power of storing a petabyte on each medium, next to Table 8 of the paper.
 
     `inputs` is a shipped file of prices or the path of one; `capacity` and `processors` of a server
@@ -82,7 +88,7 @@ def petabyte(
         raise GordonError(
             f"--processors {processors}: not from 1 to 1024", "--processors 4", kind="bad-number"
         )
-    size = found.capacity.value if capacity is None else _size(capacity)
+    size = found.capacity.value if capacity is None else _size(in_bytes(capacity))
     rows = [row(name, medium, found, size, processors) for name, medium in found.media.items()]
     by_processors: list[ByProcessors] = [
         {
@@ -97,19 +103,21 @@ def petabyte(
     items = []
     if is_paper:
         items = [*_table8(rows, by_processors, found), *statements.of_costs(found, arrays)]
-    return {
-        "version": __version__,
-        "inputs": {"name": inputs, "summary": found.summary},
-        "year": year,
-        "currency": found.currency,
-        "capacity_bytes": size,
-        "parts": [_part(place, part) for place, part in files.parts(found)],
-        "media": rows,
-        "by_processors": by_processors,
-        "bandwidth": arrays,
-        "items": items,
-        "parameters": _parameters(found),
-    }
+    return PetabyteResult(
+        {
+            "version": __version__,
+            "inputs": {"name": inputs, "summary": found.summary},
+            "year": year,
+            "currency": found.currency,
+            "capacity_bytes": size,
+            "parts": [_part(place, part) for place, part in files.parts(found)],
+            "media": rows,
+            "by_processors": by_processors,
+            "bandwidth": arrays,
+            "items": items,
+            "parameters": _parameters(found),
+        }
+    )
 
 
 def _size(capacity: str) -> float:

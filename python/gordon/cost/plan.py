@@ -6,15 +6,16 @@ and the jobs from a TOML file.
 
 import json
 from os import fspath
+from typing import ClassVar
 
-from gordon import __version__, _core
+from gordon import __version__, _core, fields
 from gordon.cost import nodes as found_nodes
 from gordon.cost import statements
 from gordon.cost.nodes import Node, NodeRow
 from gordon.cost.paper import Item
 from gordon.errors import GordonError
 from gordon.files import read_text
-from gordon.options import Config, Path
+from gordon.options import Config, Path, Size, in_bytes
 from gordon.options.costs import PlanOptions
 from gordon.reports.plan import PlanReport
 from gordon.survey import table6
@@ -33,17 +34,23 @@ class Planned(PlanReport):
     items: list[Item]
 
 
+class PlanResult(fields.PlanResult):
+    """A queue of jobs on an array of slices."""
+
+    ROWS: ClassVar = "jobs"
+
+
 def plan(
     node: str,
     *,
     link: str,
     space: str | None = None,
-    data: str | None = None,
+    data: Size | None = None,
     jobs: Path | Config | None = None,
     nodes: int = PlanOptions.nodes,
     slices: int = PlanOptions.slices,
     overlap: bool = PlanOptions.overlap,
-) -> Planned:
+) -> PlanResult:
     """Simulates a queue of jobs on an array of slices, each with a link to a warehouse.
 
     `node` is a machine or a design of a space (`gordon.cost.nodes.find`), `link` a rate such as
@@ -51,6 +58,7 @@ def plan(
     the plan; a job that misses its deadline has `late_s` above zero, and `remedies` has the changes
     with which all deadlines are met. Raises GordonError for a plan that is not possible.
     """
+    data = in_bytes(data)
     if data is None and jobs is None:
         raise GordonError(
             "there is nothing to plan",
@@ -77,12 +85,14 @@ def plan(
         "data": None if data is None else _core.parse_bytes(data),
     }
     is_paper = given == PAPER and jobs is None and chosen.space == table6.SPACE
-    return {
-        "version": __version__,
-        "node": chosen.row(),
-        **report,
-        "items": statements.of_plans() if is_paper else [],
-    }
+    return PlanResult(
+        {
+            "version": __version__,
+            "node": chosen.row(),
+            **report,
+            "items": statements.of_plans() if is_paper else [],
+        }
+    )
 
 
 def _jobs(jobs: Path | Config) -> Config:

@@ -6,9 +6,9 @@ the paper has none of backplanes and switches.
 """
 
 from math import floor
-from typing import NotRequired, TypedDict
+from typing import ClassVar, NotRequired, TypedDict
 
-from gordon import __version__
+from gordon import __version__, fields
 from gordon.cost import nodes as found_nodes
 from gordon.cost import statements
 from gordon.cost.nodes import Node, NodeRow
@@ -67,6 +67,12 @@ class Rack(TypedDict):
     items: list[Item]
 
 
+class RackResult(fields.RackResult):
+    """The abilities of a node, an enclosure and a rack."""
+
+    ROWS: ClassVar = "limits"
+
+
 def rack(
     node: str,
     *,
@@ -74,7 +80,7 @@ def rack(
     nodes: int = RackOptions.nodes,
     enclosures: int = RackOptions.enclosures,
     rack_power: str | None = None,
-) -> Rack:
+) -> RackResult:
     """Capacity, bandwidth and power of a node, an enclosure and a rack, and their limits.
 
     `node` is a machine or a design of a space (`gordon.cost.nodes.find`). Figures of the paper are
@@ -91,14 +97,16 @@ def rack(
     of_rack = nodes * enclosures
     is_paper = chosen.id == PAPER_NODE and chosen.space == table6.SPACE
     parts_w = chosen.parts_active_w
-    return {
-        "version": __version__,
-        "node": chosen.row(),
-        "enclosure": _sum(chosen, nodes),
-        "rack": {"enclosures": enclosures, **_sum(chosen, of_rack)},
-        "limits": [*_of_controller(chosen), *_of_power(chosen, of_rack, most)],
-        "items": statements.of_racks(parts_w) if is_paper and parts_w is not None else [],
-    }
+    return RackResult(
+        {
+            "version": __version__,
+            "node": chosen.row(),
+            "enclosure": _sum(chosen, nodes),
+            "rack": {"enclosures": enclosures, **_sum(chosen, of_rack)},
+            "limits": [*_of_controller(chosen), *_of_power(chosen, of_rack, most)],
+            "items": statements.of_racks(parts_w) if is_paper and parts_w is not None else [],
+        }
+    )
 
 
 def _watts(text: str) -> float:

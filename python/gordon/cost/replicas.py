@@ -7,9 +7,9 @@ electricity, and the statements of the paper.
 """
 
 import json
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict, Unpack, overload
 
-from gordon import __version__, _core
+from gordon import __version__, _core, fields
 from gordon.cost import inputs as files
 from gordon.cost import statements
 from gordon.cost.inputs import Inputs
@@ -18,8 +18,9 @@ from gordon.cost.petabyte import GB, SHIPPED
 from gordon.disk import device as disks
 from gordon.errors import GordonError
 from gordon.flash import device as flashes
-from gordon.options import Path, Progress, dealt
+from gordon.options import Path, Progress, dealt, keywords
 from gordon.options.costs import ReplicasOptions
+from gordon.options.explicit import explicit
 from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.quantity import number, value
 from gordon.reports.devices import ArrangementReport, ReplicasReport
@@ -75,19 +76,40 @@ class Replicas(ReplicasReport):
     items: list[Item]
 
 
+class ReplicasResult(fields.ReplicasResult):
+    """Replicas on flash and on sleeping disks."""
+
+    ROWS: ClassVar = "arrangements"
+
+
+@overload
+def replicas(
+    trace: Path,
+    *,
+    pattern: None = None,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.ReplicasOfTrace],
+) -> ReplicasResult: ...
+@overload
+def replicas(
+    trace: None = None,
+    *,
+    pattern: keywords.Pattern,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.ReplicasOfPattern],
+) -> ReplicasResult: ...
+@explicit(ReplicasOptions, TraceLoad, BenchLoad)
 def replicas(
     trace: Path | None = None,
     *,
     pattern: str | None = None,
     progress: Progress | None = None,
     **options: Any,
-) -> Replicas:
+) -> ReplicasResult:
     """Simulates the replicas of a load: a block trace with times, or a pattern with `every`.
 
-    `options` are the fields of `gordon.options.costs.ReplicasOptions` and those of
-    `gordon.options.loads.TraceLoad` or `gordon.options.loads.BenchLoad`. `progress` is called with
-    the numbers of requests (done, total). Prices are in the currency of the result. Raises
-    GordonError.
+    `progress` is called with the numbers of requests (done, total). Prices are in the currency of
+    the result. Raises GordonError.
     """
     if (trace is None) == (pattern is None):
         raise GordonError(
@@ -116,18 +138,20 @@ def replicas(
     report: ReplicasReport = json.loads(_core.replicas(as_json(config), progress))
     devices = _prices(how, config, report, prices)
     costs = [_cost(one, devices, price_kwh) for one in report["arrangements"]]
-    return {
-        **report,
-        "version": __version__,
-        "flash": flashes.name(how.flash),
-        "disk": disks.name(how.disk, None),
-        "currency": prices.currency,
-        "price_kwh": price_kwh,
-        "prices": devices,
-        "costs": costs,
-        "payback": _paybacks(report, costs, price_kwh),
-        "items": statements.of_replicas(_claims(report, costs)),
-    }
+    return ReplicasResult(
+        {
+            **report,
+            "version": __version__,
+            "flash": flashes.name(how.flash),
+            "disk": disks.name(how.disk, None),
+            "currency": prices.currency,
+            "price_kwh": price_kwh,
+            "prices": devices,
+            "costs": costs,
+            "payback": _paybacks(report, costs, price_kwh),
+            "items": statements.of_replicas(_claims(report, costs)),
+        }
+    )
 
 
 def _check_prices(how: ReplicasOptions) -> None:

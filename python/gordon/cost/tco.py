@@ -8,7 +8,7 @@ those of its bills (docs/design/cluster.md, "Total cost").
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 
-from gordon import __version__, _core
+from gordon import __version__, _core, fields
 from gordon.cost import prices
 from gordon.cost.rent import BreakEven, break_even
 from gordon.errors import GordonError
@@ -17,7 +17,7 @@ from gordon.options.costs import TcoOptions
 from gordon.parts import Catalogue, Part, unknown
 from gordon.quantity import value
 from gordon.reports.survey import BillReport, JobReport, Operation, TasksTime
-from gordon.survey import doubts, run
+from gordon.survey import doubts
 from gordon.survey import space as spaces
 from gordon.survey.doubts import Sensitivity
 from gordon.survey.results import (
@@ -29,6 +29,7 @@ from gordon.survey.results import (
     TasksDesign,
     TasksResult,
 )
+from gordon.survey.run import run
 from gordon.survey.service import requests_note
 
 #: Designs of a survey, at most: more than any space has machines.
@@ -95,6 +96,10 @@ class Tco(TypedDict):
     warnings: list[str]
 
 
+class TcoResult(fields.TcoResult):
+    """The total cost of a job or a service."""
+
+
 def tco(
     traces: Path | Sequence[Path],
     node: str,
@@ -114,7 +119,7 @@ def tco(
     spin_down: str | float | None = None,
     rent: str | None = None,
     progress: Progress | None = None,
-) -> Tco:
+) -> TcoResult:
     """The total cost of a traced job on nodes of a machine, or of a service for a month.
 
     `traces` are those of `gordon.survey.run`, `node` is a machine of `space`, or with one of its
@@ -146,12 +151,12 @@ def tco(
             traces,
             space=found,
             spin_down=spin_down,
-            set_values=of_year,
+            set=of_year,
             service=service,
             headroom=headroom,
             requests_per_s=requests_per_s,
             **of_job,
-        )
+        ).report
     )
     if nodes is None and "load" in result:
         nodes = result["load"]["nodes"]
@@ -160,9 +165,9 @@ def tco(
     if rent is not None:
         _check_owned(made, rent)
         is_space = rent in spaces.names() or spaces.path(rent) is not None
-        other = _surveyed(run(traces, space=rent if is_space else _space_of(rent), **of_job))
+        other = _surveyed(run(traces, space=rent if is_space else _space_of(rent), **of_job).report)
         _add_rented(made, other, None if is_space else _design(other, rent, nodes))
-    return made
+    return TcoResult(made)
 
 
 def _drive_prices(space: str, year: int) -> list[str]:

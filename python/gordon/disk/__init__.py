@@ -15,3 +15,7 @@ from gordon.disk.run import bench, compare, replay
 from gordon.results import Comparison
 
 __all__ = ["DEFAULT", "Comparison", "Result", "bench", "compare", "load", "names", "replay", "text"]
+
+
+def __dir__() -> list[str]:
+    return __all__

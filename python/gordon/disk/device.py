@@ -5,13 +5,12 @@ command at a time.
 """
 
 import tomllib
-from collections.abc import Sequence
 from os import fspath
 from pathlib import Path as File
 
 from gordon import parts, presets, settings
 from gordon.errors import GordonError
-from gordon.options import Path, several
+from gordon.options import Path, Settings
 from gordon.options.devices import DiskPreset
 from gordon.presets import Config, Device
 
@@ -58,7 +57,7 @@ def load(device: Device) -> Config:
     return presets.load(kind(device), device)
 
 
-def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> Config:
+def made(device: Device, diskspecs: Path | None, set_values: Settings) -> Config:
     """The core's config of a disk."""
     if diskspecs is not None:
         if set_values:
@@ -69,7 +68,7 @@ def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> C
             )
         return {"diskspecs": fspath(diskspecs)}
     loaded, which = load(device), kind(device)
-    for setting in several(set_values):
+    for setting in settings.listed(set_values):
         key, value = settings.split(setting, "interface.queue_depth=1")
         settings.change(which, loaded, key, value)
     return {"config" if which == DISK else "classic": loaded}

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from gordon import fields
 from gordon.reports.devices import DiskRun
 from gordon.results import Run
 
@@ -9,8 +10,8 @@ if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind
 
 
-class Result(Run[DiskRun]):
-    """One run: `report` is the summary, tables are Arrow columns."""
+class Result(Run[DiskRun], fields.DiskResult):
+    """A run on simulated disks. Its tables are Arrow columns."""
 
     RATIOS: ClassVar = {
         "simulated_s": "simulated_s",

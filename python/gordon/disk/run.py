@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack, overload
 
 from gordon import _core
 from gordon.disk import device as devices
 from gordon.disk.device import DEFAULT
 from gordon.disk.result import Result
-from gordon.options import Path, Progress
+from gordon.options import Path, Progress, keywords
 from gordon.options.devices import DiskRun
+from gordon.options.explicit import explicit
 from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.presets import Device
 from gordon.results import Comparison
@@ -22,7 +23,7 @@ class Options(DiskRun, RunOptions):
 
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
         return {
-            "device": devices.made(device, self.diskspecs, self.set_values),
+            "device": devices.made(device, self.diskspecs, self.set),
             "stripe": devices.array(
                 self.stripe, self.stripe_unit, self.copies, self.bus_rate, self.coalesce
             ),
@@ -39,29 +40,56 @@ class Options(DiskRun, RunOptions):
 DISK = Kind(Options, Result, _core.disk_run, _core.disk_run_all)
 
 
+@explicit(TraceLoad, DiskRun)
 def replay(
-    trace: Path, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
+    trace: Path,
+    device: Device = DEFAULT,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.DiskReplay],
 ) -> Result:
     """Replays a block trace on a simulated disk.
 
-    `device` is the name of a preset, a TOML file, or the content of such a file. `options` are the
-    fields of `gordon.options.loads.TraceLoad` and `gordon.options.devices.DiskRun`. `progress` is
+    `device` is the name of a preset, a TOML file, or the content of such a file. `progress` is
     called with the numbers of requests (done, total). Raises GordonError.
     """
-    return DISK.run(TraceLoad, trace, device, progress, options)
+    return DISK.run(TraceLoad, trace, device, progress, {**options})
 
 
+@explicit(BenchLoad, DiskRun)
 def bench(
-    pattern: str, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
+    pattern: keywords.Pattern,
+    device: Device = DEFAULT,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.DiskBench],
 ) -> Result:
     """Runs a pattern on a simulated disk, by default in a closed loop with 32 requests outstanding.
 
-    The patterns are those of `gordon.flash.bench`. `options` are the fields of
-    `gordon.options.loads.BenchLoad` and `gordon.options.devices.DiskRun`. Raises GordonError.
+    The patterns are those of `gordon.flash.bench`. Raises GordonError.
     """
-    return DISK.run(BenchLoad, pattern, device, progress, options)
+    return DISK.run(BenchLoad, pattern, device, progress, {**options})
 
 
+@overload
+def compare(
+    trace: Path,
+    disks: Sequence[Device],
+    *,
+    pattern: None = None,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.DiskReplay],
+) -> Comparison[Result]: ...
+@overload
+def compare(
+    trace: None,
+    disks: Sequence[Device],
+    *,
+    pattern: keywords.Pattern,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.DiskBench],
+) -> Comparison[Result]: ...
+@explicit(TraceLoad, BenchLoad, DiskRun)
 def compare(
     trace: Path | None,
     disks: Sequence[Device],
@@ -72,7 +100,7 @@ def compare(
 ) -> Comparison[Result]:
     """Runs the same load, either a trace or a pattern, on several disks, one disk per core.
 
-    `options` are those of `replay` or of `bench` and apply to all disks. Ratios in the result are
-    to the first disk. Raises GordonError.
+    The options are those of `replay` or of `bench` and apply to all disks. Ratios in the result
+    are to the first disk. Raises GordonError.
     """
     return DISK.compare(trace, pattern, disks, progress, options)

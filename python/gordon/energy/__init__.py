@@ -24,3 +24,7 @@ __all__ = [
     "named",
     "record",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

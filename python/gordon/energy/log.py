@@ -55,6 +55,8 @@ def power(path: Path, meter: str = "") -> tuple[list[float], list[float | None]]
                 times.append(float(row["time_s"]))
                 text = row["watts"]
                 watts.append(drawn(float(text), f"{where}: `{text}`") if text else None)
+            except GordonError:
+                raise
             except ValueError:
                 raise GordonError(
                     f"{where}: time_s or watts is not a number", kind="bad-log"

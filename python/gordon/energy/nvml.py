@@ -81,7 +81,7 @@ def find(library: str = LIBRARY) -> list[Candidate]:
     """The meter of the GPUs, if the driver's library can be loaded."""
     try:
         return [Candidate(NAME, MEASURES, Nvml(library))]
-    except OSError:
-        return [Candidate(NAME, MEASURES, why=f"cannot load {library}: no NVIDIA driver")]
     except GordonError as error:
         return [Candidate(NAME, MEASURES, why=error.message)]
+    except OSError:
+        return [Candidate(NAME, MEASURES, why=f"cannot load {library}: no NVIDIA driver")]

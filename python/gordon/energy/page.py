@@ -24,7 +24,7 @@ FILLS = {"idle": "--calm", "run": "--busy", "tail": "--calm"}
 
 def render(recording: Recording) -> str:
     """The page's HTML."""
-    report = recording.json
+    report = recording.report
     meters = report["meters"]
     drawn = {
         f"power-{number}": figure

@@ -1,11 +1,11 @@
 """Runs a command while meters are read; the report and the log."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import ClassVar, TypedDict
 
 import gordon
+from gordon import fields
 from gordon.energy import account, find, log, work
 from gordon.energy.account import Account
 from gordon.energy.meter import How, Meter
@@ -44,16 +44,22 @@ class Report(TypedDict):
     warnings: list[str]
 
 
-@dataclass(frozen=True)
-class Recording:
-    """A recording: `json` is what `--json` writes, `rows` are the samples of the log."""
+class Recording(fields.RecordingResult):
+    """A recording: the report, and `rows`, the samples of the log."""
 
-    json: Report
-    rows: list[Row]
+    ROWS: ClassVar = "meters"
 
-    @property
-    def exit_status(self) -> int:
-        return self.json["exit_status"]
+    def __init__(self, report: Report, rows: list[Row]) -> None:
+        super().__init__(report)
+        self.rows = rows
+
+    def says(self) -> str:
+        energy = ", ".join(
+            f"{one['name']} {one['energy_j']['mean']:.4g} J"
+            for one in self["meters"]
+            if one["energy_j"] is not None
+        )
+        return f"{len(self['runs'])} runs, {self['wall_s']['mean']:.3g} s{energy and ', '}{energy}"
 
     def log(self) -> str:
         """The samples as CSV."""

@@ -52,5 +52,7 @@ def opened(where: str) -> Meter:
     """The meter of a log. Raises GordonError that names the file."""
     try:
         return Replay(where)
+    except GordonError:
+        raise
     except OSError as error:
         raise GordonError(f"replay: {where}: {error.strerror}", kind="unreadable-file") from None

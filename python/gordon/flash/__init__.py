@@ -11,12 +11,13 @@ checkpoint could not be written raises `CheckpointError`, which has the `result`
 """
 
 from gordon.flash.device import DEFAULT, load, names, text
-from gordon.flash.result import Result
+from gordon.flash.result import AmplificationResult, Result
 from gordon.flash.run import bench, compare, replay, wa
 from gordon.results import CheckpointError, Comparison
 
 __all__ = [
     "DEFAULT",
+    "AmplificationResult",
     "CheckpointError",
     "Comparison",
     "Result",
@@ -28,3 +29,7 @@ __all__ = [
     "text",
     "wa",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

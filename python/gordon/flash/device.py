@@ -1,13 +1,12 @@
 """A flash device: a preset of the catalogue or a TOML file, with values changed for one run."""
 
 import json
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
 from gordon import _core, parts, presets, quantity, settings
 from gordon.errors import GordonError
-from gordon.options import several
+from gordon.options import Settings
 from gordon.options.devices import FlashPreset
 from gordon.presets import Config, Device
 
@@ -37,7 +36,7 @@ def name(device: Device) -> str:
 
 def changed(
     device: Device,
-    set_values: Sequence[str],
+    set_values: Settings,
     super_page: str | None = None,
     write_points: int | None = None,
     spare: str | float | None = None,
@@ -54,7 +53,7 @@ def changed(
     """
     base = load(device)
     made, capacity, keys = deepcopy(base), None, set()
-    set_values = several(set_values)
+    set_values = settings.listed(set_values)
     if super_page is not None:
         set_values = [f"super_page.size={super_page}", *set_values]
     if write_points is not None:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from gordon import fields
 from gordon.reports.devices import FlashRun
 from gordon.results import Run
 
@@ -9,8 +10,8 @@ if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind
 
 
-class Result(Run[FlashRun]):
-    """One run: `report` is the summary, tables are Arrow columns."""
+class Result(Run[FlashRun], fields.FlashResult):
+    """A run on a simulated flash device. Its tables are Arrow columns."""
 
     RATIOS: ClassVar = {
         "simulated_s": "simulated_s",
@@ -34,3 +35,9 @@ class Result(Run[FlashRun]):
         from gordon.flash.page import Flash
 
         return Flash()
+
+
+class AmplificationResult(fields.AmplificationResult):
+    """The write amplification of random overwrites."""
+
+    SAYS: ClassVar = ("write_amplification", "theory")

@@ -4,17 +4,17 @@ amplification of random overwrites."""
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack, overload
 
 from gordon import _core
 from gordon.flash import device as devices
 from gordon.flash.device import DEFAULT
-from gordon.flash.result import Result
-from gordon.options import Path, Progress
+from gordon.flash.result import AmplificationResult, Result
+from gordon.options import Path, Progress, keywords
 from gordon.options.devices import FlashRun
+from gordon.options.explicit import explicit
 from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.presets import Device
-from gordon.reports.devices import WaReport
 from gordon.results import Comparison
 from gordon.runs import Kind, RunOptions, as_json
 
@@ -24,9 +24,7 @@ class Options(FlashRun, RunOptions):
     """Options of a run on flash. Sizes and times are text (`64KiB`, `10us`)."""
 
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
-        made = devices.changed(
-            device, self.set_values, self.super_page, self.write_points, self.spare
-        )
+        made = devices.changed(device, self.set, self.super_page, self.write_points, self.spare)
         files = self.files("requests_out", "from_checkpoint", "checkpoint")
         return {
             "device": made,
@@ -43,33 +41,60 @@ class Options(FlashRun, RunOptions):
 FLASH = Kind(Options, Result, _core.flash_run, _core.flash_run_all)
 
 
+@explicit(TraceLoad, FlashRun)
 def replay(
-    trace: Path, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
+    trace: Path,
+    device: Device = DEFAULT,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.FlashReplay],
 ) -> Result:
     """Replays a block trace on a simulated flash device.
 
-    `device` is the name of a preset, a TOML file, or the content of such a file. `options` are the
-    fields of `gordon.options.loads.TraceLoad` and `gordon.options.devices.FlashRun`. `progress` is
+    `device` is the name of a preset, a TOML file, or the content of such a file. `progress` is
     called with the numbers of requests (done, total); 16 pages mapped before the run count as one
     request. Raises GordonError, and CheckpointError if only the checkpoint could not be written.
     """
-    return FLASH.run(TraceLoad, trace, device, progress, options)
+    return FLASH.run(TraceLoad, trace, device, progress, {**options})
 
 
+@explicit(BenchLoad, FlashRun)
 def bench(
-    pattern: str, device: Device = DEFAULT, *, progress: Progress | None = None, **options: Any
+    pattern: keywords.Pattern,
+    device: Device = DEFAULT,
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.FlashBench],
 ) -> Result:
     """Runs a pattern on a simulated flash device, by default in a closed loop with 32 requests
     outstanding.
 
     The patterns are random-write, random-read, sequential-write, sequential-read, mixed, hot-cold,
-    zipf and gordon-pair. `options` are the fields of `gordon.options.loads.BenchLoad` and
-    `gordon.options.devices.FlashRun`. Raises GordonError, and CheckpointError if only the
+    zipf and gordon-pair. Raises GordonError, and CheckpointError if only the
     checkpoint could not be written.
     """
-    return FLASH.run(BenchLoad, pattern, device, progress, options)
+    return FLASH.run(BenchLoad, pattern, device, progress, {**options})
 
 
+@overload
+def compare(
+    trace: Path,
+    devices: Sequence[Device],
+    *,
+    pattern: None = None,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.FlashReplay],
+) -> Comparison[Result]: ...
+@overload
+def compare(
+    trace: None,
+    devices: Sequence[Device],
+    *,
+    pattern: keywords.Pattern,
+    progress: Progress | None = None,
+    **options: Unpack[keywords.FlashBench],
+) -> Comparison[Result]: ...
+@explicit(TraceLoad, BenchLoad, FlashRun)
 def compare(
     trace: Path | None,
     devices: Sequence[Device],
@@ -80,14 +105,14 @@ def compare(
 ) -> Comparison[Result]:
     """Runs the same load, either a trace or a pattern, on several devices, one device per core.
 
-    `options` are those of `replay` or of `bench` and apply to all devices. Ratios in the result are
-    to the first device. Raises GordonError.
+    The options are those of `replay` or of `bench` and apply to all devices. Ratios in the result
+    are to the first device. Raises GordonError.
     """
     return FLASH.compare(trace, pattern, devices, progress, options)
 
 
 def wa(
-    policy: str = "greedy",
+    policy: keywords.VictimPolicy = "greedy",
     rho: float = 0.8,
     *,
     pages_per_block: int = 64,
@@ -98,7 +123,7 @@ def wa(
     hot_share: float | None = None,
     seed: int = 1,
     progress: Progress | None = None,
-) -> WaReport:
+) -> AmplificationResult:
     """Simulates the write amplification of single-page random overwrites in the steady state.
 
     The flash translation layer itself runs; `theory` in the result is the analytic value, or None
@@ -121,5 +146,4 @@ def wa(
     if hot_space is not None or hot_share is not None:
         space = 0.1 if hot_space is None else hot_space
         config["hot_cold"] = {"space": space, "share": 0.9 if hot_share is None else hot_share}
-    report: WaReport = json.loads(_core.flash_wa(as_json(config), progress))
-    return report
+    return AmplificationResult(json.loads(_core.flash_wa(as_json(config), progress)))

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import gordon
+from gordon import fields
 from gordon.energy import account, find, work
 from gordon.energy.account import Account
 from gordon.energy.record import spread
@@ -65,16 +67,24 @@ class Plan(Root, BenchmarkFiles, BenchmarkFolder, Rest, Metering, Benchmark):
     """Words of options for `gordon sort`."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """The result: `json` is what `--json` writes, `rows` are the samples of the log."""
+class Result(fields.JouleSortResult):
+    """The result of the benchmark, and `rows`, the samples of the log."""
 
-    json: Report
-    rows: list[Row]
+    ROWS: ClassVar = "runs"
+
+    def __init__(self, report: Report, rows: list[Row]) -> None:
+        super().__init__(report)
+        self.rows = rows
 
     @property
     def holds(self) -> bool:
-        return all(check["held"] is not False for check in self.json["checks"])
+        """Whether no check has failed."""
+        return all(check["held"] is not False for check in self["checks"])
+
+    def says(self) -> str:
+        found = self["result"]
+        joules = None if found is None else found["records_per_joule"]
+        return "no valid result" if joules is None else f"{joules['value']:.5g} records per joule"
 
 
 def run(plan: Plan, tools: Tools, notify: Callable[[str], None] = lambda _: None) -> Result:

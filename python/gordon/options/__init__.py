@@ -1,9 +1,12 @@
 """Splits keyword arguments over tables of options, and checks lists of arguments."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
+
+from gordon.options.kinds import SIZE, SIZES
+from gordon.options.kinds import Size as SizeKind
 
 Path = str | PathLike[str]
 Config = dict[str, Any]
@@ -11,6 +14,10 @@ Config = dict[str, Any]
 Device = str | PathLike[str] | Config
 """A preset of the catalogue, a TOML file, or the content of such a file."""
 Progress = Callable[[int, int], None]
+Size = str | int
+"""A number of bytes, or a text such as 64KiB."""
+Settings = Mapping[str, Any] | str | Sequence[str]
+"""Values of a device or a space to override, by their keys; or texts KEY=VALUE."""
 Item = TypeVar("Item", str, Path)
 
 
@@ -44,7 +51,29 @@ def dealt(options: dict[str, Any], *to: type[Any]) -> list[Any]:
 
             raise unknown("option", name, [name for names in known for name in names])
         hands[at][name] = value
+    for kind, hand in zip(to, hands, strict=True):
+        _size(kind, hand)
     return [kind(**hand) for kind, hand in zip(to, hands, strict=True)]
+
+
+def _size(table: type[Any], given: dict[str, Any]) -> None:
+    """Gives sizes that are numbers of bytes as the texts that the core takes."""
+    for field in fields(table):
+        known = getattr(field.type, "__metadata__", ())
+        is_size = any(one in (SIZE, SIZES) or isinstance(one, SizeKind) for one in known)
+        if is_size and field.name in given:
+            size = given[field.name]
+            is_one = size is None or isinstance(size, str | int)
+            given[field.name] = in_bytes(size) if is_one else [in_bytes(one) for one in size]
+
+
+@overload
+def in_bytes(size: Size) -> str: ...
+@overload
+def in_bytes(size: Size | None) -> str | None: ...
+def in_bytes(size: Size | None) -> str | None:
+    """A size as the text that the core takes: 4096 as 4096B."""
+    return f"{size}B" if isinstance(size, int) else size
 
 
 def only_given(options: dict[str, Any]) -> dict[str, Any]:

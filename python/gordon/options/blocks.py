@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from gordon.options import Device
+from gordon.options import Device, Settings
 from gordon.options.kinds import (
     COUNT,
     FILE,
@@ -30,7 +30,7 @@ class Image:
 
     capacity: Annotated[str | None, SIZE] = None
     """Capacity of the device: 8GB."""
-    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """Override a value of the device."""
     super_page: Annotated[str | None, SIZE] = None
     """Size of a super-page: 64KiB."""
@@ -77,7 +77,7 @@ class Timing:
 class TimingValues:
     """Changes of the timing."""
 
-    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """Override a value of the timing: timing.read=50us."""
 
 

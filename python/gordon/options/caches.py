@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from gordon.options import Device, Path
+from gordon.options import Device, Path, Settings
 from gordon.options.devices import POLICIES
 from gordon.options.kinds import (
     COUNT,
@@ -77,7 +77,7 @@ class FlashCacheDesign:
 
     preset: Annotated[Device, PRESET] = "cases-2006"
     """flashcache: a design (`gordon cache presets`) or a TOML file."""
-    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """flashcache: override a value of the design: cache.ways=8, wear.rules=none."""
     ecc: Annotated[int | None, COUNT] = None
     """flashcache: number of wrong bits corrected in each 512 bytes of flash. The endurance of a

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from gordon.options import Device, Path
+from gordon.options import Device, Path, Settings
 from gordon.options.kinds import (
     COUNT,
     FILE,
@@ -44,7 +44,7 @@ class FlashPreset:
 class FlashDevice:
     """Changes of a flash device."""
 
-    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """Override a value of the device: ftl.victim=fifo, timing.read=50us; capacity=8GiB makes a
     smaller array with the same share of spare capacity."""
     spare: Annotated[str | float | None, Text("SHARE")] = None
@@ -113,7 +113,7 @@ class DiskDevice:
     diskspecs: Annotated[Path | None, FILE] = None
     """Disk in DiskSim 4.0's format, in place of --preset. Files that it names are looked up in its
     folder."""
-    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """Override a value of the disk: interface.queue_depth=1, cache.read_ahead=0B."""
 
 
@@ -127,7 +127,7 @@ class Probes:
     """Probe a simulated disk in place of TARGET, to test a fit."""
     diskspecs: Annotated[Path | None, FILE] = None
     """Probe a simulated disk in DiskSim 4.0's format."""
-    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """Override a value of the simulated disk."""
     lateness: Annotated[str, TIME] = "0ns"
     """Mean delay until the host of a simulated disk sees a completion. Default: 0."""
@@ -236,7 +236,7 @@ class SimulatedStorage(Array):
     precondition: Annotated[float | None, Share("FRACTION")] = None
     """Simulated flash: fraction of the capacity to map before the run, in the steady state of
     random overwrites. Default: an empty device."""
-    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """Simulated: override a value of the device."""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from gordon.errors import GordonError
-from gordon.options import Device, Path, several
+from gordon.options import Device, Path, Settings, several
 from gordon.options.kinds import (
     COUNT,
     DIR,
@@ -244,7 +244,7 @@ class FlashTuning:
     flash: Annotated[Device | None, PRESET] = None
     """Do not sort: derive transfer sizes from a simulated device (`gordon flash presets`) as a
     starting point. Modelled."""
-    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """With --flash: override a value of the device. capacity=32GiB makes the simulation faster."""
     precondition: Annotated[float, Share("FRACTION")] = 0.8
     """With --flash: fraction of the capacity in use, in the steady state of random overwrites."""
@@ -265,7 +265,7 @@ class Extrapolated:
 class SortSystems:
     """Systems under a sort: what is changed of them, and a picture."""
 
-    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """Override a value: system.3B.cpu=core2-duo, drive.micron.write=200MB, board.desktop.base=9W,
     records=1000000000. Measured rows keep their own size."""
     plot: Annotated[str | None, PATH] = None

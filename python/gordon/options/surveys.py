@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from gordon.options import Path
+from gordon.options import Path, Settings
 from gordon.options.kinds import (
     COUNT,
     FILE,
@@ -115,7 +115,7 @@ class SurveyOptions(UseOptions, GoalOptions, ServiceOptions, SpinDownOptions):
     shift: Annotated[float, SHARE] = 0.05
     """Maximum shift in time between nodes that run copies of one trace, as a fraction of its
     length. 0: all nodes are in the same phase; 1: at any time each phase runs on some node."""
-    set_values: Annotated[str | Sequence[str], Named("--set"), SETTING] = ()
+    set: Annotated[Settings, SETTING] = ()
     """Override a value, of a grid of designs: budget=200W, cpu.atom.ipc=0.6, node.network=...; of a
     machine: machines.ID.price_per_hour=0.2; of the tasks model: executor.cores=2,
     executor.memory=4GiB, output.replicas=3, driver.speed=1.5."""

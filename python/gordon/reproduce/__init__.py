@@ -14,3 +14,7 @@ from gordon.reproduce.row import MEAN, Row, as_result
 from gordon.reproduce.suite import Agreement, agreement, jobs, rows
 
 __all__ = ["MEAN", "Agreement", "Row", "agreement", "as_result", "jobs", "rows"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,6 +2,7 @@
 
 from gordon import flash
 from gordon.human import binary
+from gordon.options.keywords import Pattern
 from gordon.reproduce.papers import paper
 from gordon.reproduce.row import Row
 
@@ -19,12 +20,12 @@ def rows() -> list[Row]:
     return [*_peaks(), *_sizes(), _points()]
 
 
-def _mb_s(pattern: str, size: int, *settings: str, points: int | None = None) -> float:
+def _mb_s(pattern: Pattern, size: int, *settings: str, points: int | None = None) -> float:
     """MB/s of transfers of a size on the array with other values."""
     made = flash.bench(
         pattern,
         ARRAY,
-        set_values=settings,
+        set=settings,
         size=f"{size}B",
         requests=RUN // size,
         queue_depth=OUTSTANDING // size,

@@ -68,7 +68,7 @@ def run(jobs: dict[str, list[Path]], reference: float | None = None) -> dict[str
         nodes=bundled.NODES,
         model=bundled.MODEL,
         reference=reference,
-    )
+    ).report
     assert "by" in found, "the space has a grid of designs"
     of_jobs = found["jobs"].values() if "jobs" in found else [found]
     return {**dict(zip(jobs, of_jobs, strict=True)), MEAN: found}

@@ -150,7 +150,7 @@ def _bandwidth(load: Load, runs: Sequence[Path], variant: Variant, cache: Path) 
         nodes=bundled.NODES,
         model=bundled.MODEL,
         rows=0,
-        set_values=[f"flash.{ARRAY}.{setting}" for setting in variant.settings],
+        set=[f"flash.{ARRAY}.{setting}" for setting in variant.settings],
         cache=cache,
     )
     assert "storages" in found

@@ -60,7 +60,7 @@ def measure(requests: int = REQUESTS, progress: Progress | None = None) -> Measu
     with TemporaryDirectory(prefix="gordon-flashcache-") as folder:
         trace, short = Path(folder, "surge.parquet"), Path(folder, "short.parquet")
         design: Json = {"policy": "flashcache", "dram": "128MiB", "rate": RATE}
-        by_block: Json = {"flash": "2GiB", "set_values": ["cache.fill=block"]}
+        by_block: Json = {"flash": "2GiB", "set": ["cache.fill=block"]}
         steps: dict[str, Callable[[], Any]] = {
             "load": lambda: web.generate("surge", trace, requests=requests),
             "short": lambda: web.generate("surge", short, requests=10_000),

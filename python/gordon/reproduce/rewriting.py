@@ -68,7 +68,7 @@ def rewriting(
             f"there is no folder {folder}", f"mkdir -p {folder}", kind="missing-folder"
         )
     sizes = [_core.parse_bytes(text) for text in transfers]
-    about, size = telemetry.about(block.stat(export)), records * RECORD
+    about, size = telemetry.about(block.stat(export).report), records * RECORD
     free = shutil.disk_usage(folder).free
     if ROOM * size > free:
         raise GordonError(

@@ -4,8 +4,9 @@ Runs of older versions lack some keys: those that are not required.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
+from gordon import fields
 from gordon.reports.shared import NamedStage
 from gordon.reports.trace import Scope
 from gordon.reports.workload import CorpusManifest
@@ -237,3 +238,14 @@ class RunReport(TypedDict):
     verification: NotRequired[Verification]
     #: The error that ended the run.
     error: NotRequired[str]
+
+
+class RunResult(fields.RunResult):
+    """A run of a distributed job."""
+
+    ROWS: ClassVar = "nodes"
+
+    def says(self) -> str:
+        status = self.get("exit_status")
+        ended = "" if status is None else f", exit status {status}"
+        return f"{len(self.get('nodes', []))} nodes{ended}"

@@ -13,7 +13,7 @@ local folders, direct I/O. Sorting over several machines is left out. A failure 
 """
 
 from gordon.options.sorting import IN_CORE, IO, METHODS, PARTIAL, Records, SortSettings
-from gordon.sort.data import generate, validate
+from gordon.sort.data import GenerateResult, ValidateResult, generate, validate
 from gordon.sort.run import Result, run
 
 __all__ = [
@@ -21,10 +21,16 @@ __all__ = [
     "IO",
     "METHODS",
     "PARTIAL",
+    "GenerateResult",
     "Records",
     "Result",
     "SortSettings",
+    "ValidateResult",
     "generate",
     "run",
     "validate",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,11 +5,11 @@ import re
 import time
 from collections.abc import Sequence
 from os import fspath
-from typing import NotRequired, TypedDict
+from typing import ClassVar, NotRequired, TypedDict
 
-from gordon import __version__, _core
+from gordon import __version__, _core, fields
 from gordon.errors import GordonError
-from gordon.options import Path, Progress, several
+from gordon.options import Path, Progress, Size, in_bytes, several
 from gordon.reports.sort import Generated, Validated
 
 
@@ -51,6 +51,19 @@ class Checked(Validated):
     provenance: FromVersion
 
 
+class GenerateResult(fields.GenerateResult):
+    """Generated records."""
+
+    SAYS: ClassVar = ("output", "records", "checksum")
+
+
+class ValidateResult(fields.ValidateResult):
+    """The check of sorted files."""
+
+    ROWS: ClassVar = "parts"
+    SAYS: ClassVar = ("records", "in_order", "all_there", "duplicates")
+
+
 def generate(
     output: Path | Sequence[Path],
     *,
@@ -58,13 +71,13 @@ def generate(
     start: int = 0,
     ascii: bool = False,
     skewed: bool = False,
-    stripe: str | None = None,
+    stripe: Size | None = None,
     progress: Progress | None = None,
-) -> GeneratedFile:
+) -> GenerateResult:
     """Generates records of 100 bytes, the same as those of gensort; returns checksum and size.
 
     `output` is a file, which appears when it is complete; a block device, which is overwritten from
-    its start on; a named pipe; or `-` for stdout. With `stripe`, a size as text (`64KiB`), the
+    its start on; a named pipe; or `-` for stdout. With `stripe`, a size (`64KiB`), the
     records are striped over several outputs: unit n is in output n modulo their number. `start` is
     the number of the first record. `progress` is called with the bytes (done, total). Raises
     GordonError.
@@ -78,21 +91,23 @@ def generate(
             )
     began = time.monotonic()
     outputs = [fspath(one) for one in several(output)]
-    unit = None if stripe is None else _core.parse_bytes(stripe)
+    unit = None if stripe is None else _core.parse_bytes(in_bytes(stripe))
     made: Generated = json.loads(
         _core.sort_generate(outputs, records, start, ascii, skewed, unit, progress)
     )
     time_s = time.monotonic() - began
-    return {
-        "output": outputs[0] if len(outputs) == 1 else outputs,
-        "stripe": stripe,
-        **made,
-        "start": start,
-        "ascii": ascii,
-        "skewed": skewed,
-        "time_s": time_s,
-        "provenance": {"version": __version__},
-    }
+    return GenerateResult(
+        {
+            "output": outputs[0] if len(outputs) == 1 else outputs,
+            "stripe": in_bytes(stripe),
+            **made,
+            "start": start,
+            "ascii": ascii,
+            "skewed": skewed,
+            "time_s": time_s,
+            "provenance": {"version": __version__},
+        }
+    )
 
 
 def validate(
@@ -102,7 +117,7 @@ def validate(
     summaries: bool = False,
     summary: Path | None = None,
     progress: Progress | None = None,
-) -> Checked:
+) -> ValidateResult:
     """Checks consecutive files of sorted records, as valsort does: order, duplicate keys, checksum.
 
     With the `checksum` of the unsorted records, as hexadecimal text, `all_there` in the result says
@@ -137,15 +152,17 @@ def validate(
     parts, whole = json.loads(checked)
     if not summaries:
         parts = [{"path": path, **part} for path, part in zip(named, parts, strict=True)]
-    return {
-        **whole,
-        "in_order": whole["unordered"] == 0,
-        "expected_checksum": None if expected is None else f"{expected:x}",
-        "all_there": None if expected is None else int(whole["checksum"], 16) == expected,
-        "parts": parts,
-        "time_s": time_s,
-        "provenance": {"version": __version__},
-    }
+    return ValidateResult(
+        {
+            **whole,
+            "in_order": whole["unordered"] == 0,
+            "expected_checksum": None if expected is None else f"{expected:x}",
+            "all_there": None if expected is None else int(whole["checksum"], 16) == expected,
+            "parts": parts,
+            "time_s": time_s,
+            "provenance": {"version": __version__},
+        }
+    )
 
 
 def _sum(text: str) -> int:

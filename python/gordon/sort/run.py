@@ -5,13 +5,14 @@ import time
 from collections.abc import Sequence
 from os import fspath
 from pathlib import Path as File
-from typing import Any, NotRequired, TypedDict
+from typing import Any, ClassVar, NotRequired, TypedDict, Unpack
 
-from gordon import __version__, _core
+from gordon import __version__, _core, fields
 from gordon.errors import GordonError
 from gordon.files import read_text
 from gordon.human import short
-from gordon.options import Path, Progress, dealt, several
+from gordon.options import Path, Progress, Size, dealt, in_bytes, keywords, several
+from gordon.options.explicit import explicit
 from gordon.options.sorting import Records, SortSettings
 from gordon.reports.sort import SortReport
 
@@ -50,14 +51,11 @@ class TimedSort(SortReport):
     peak_resident_bytes: int
 
 
-class Result:
-    """The result of a sort. Keys of `report` are in snake_case and carry their units."""
+class Result(fields.SortResult):
+    """The result of a sort."""
 
-    def __init__(self, report: TimedSort) -> None:
-        self.report = report
-
-    def __repr__(self) -> str:
-        return f"<gordon.sort.Result {self.report['bytes']} bytes in {self.report['time_s']:.3g} s>"
+    ROWS: ClassVar = "phases"
+    SAYS: ClassVar = ("bytes", "time_s")
 
 
 def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
@@ -131,30 +129,32 @@ def _peak() -> int:
     return int(line.split()[1]) * 1024
 
 
+@explicit(Records, SortSettings)
 def run(
     inputs: Path | Sequence[Path],
     output: Path,
     *,
-    stripe: str | None = None,
+    stripe: Size | None = None,
     unique: bool = False,
     config: Path | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[keywords.Sort],
 ) -> Result:
     """Sorts the records of files into one file.
 
-    The inputs are concatenated. With `stripe`, a size as text (`64KiB`), they are instead read as
+    The inputs are concatenated. With `stripe`, a size (`64KiB`), they are instead read as
     one file striped over them: unit n is in file n modulo their number. With `unique`, only the
-    first of several records with equal keys is written, as by `sort -u`. `options` are the fields
-    of `Records` and `SortSettings`; those of `SortSettings` take precedence over the TOML file
-    `config` (`gordon schema sort`). `progress` is called with the bytes (done, total). The output
-    appears when it is complete and durable. Raises GordonError.
+    first of several records with equal keys is written, as by `sort -u`. Options of
+    `SortSettings` take precedence over the TOML file `config` (`gordon schema sort`). `progress` is
+    called with the bytes (done, total). The output appears when it is complete and durable. Raises
+    GordonError.
     """
     from resource import RUSAGE_SELF, getrusage  # which Windows does not have
 
-    (records, _) = dealt(options, Records, SortSettings)
+    (records, given) = dealt({**options}, Records, SortSettings)
+    stripe = in_bytes(stripe)
     _check_size("stripe", stripe)
-    how = {name: value for name, value in options.items() if hasattr(SortSettings, name)}
+    how = {name: getattr(given, name) for name in options if hasattr(SortSettings, name)}
     job: SortJob = {
         "inputs": [fspath(path) for path in several(inputs)],
         "unique": unique,

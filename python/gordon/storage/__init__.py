@@ -16,3 +16,7 @@ from gordon.options.devices import STORAGE_PATTERNS as PATTERNS
 from gordon.storage.run import Result, characterise, is_kept
 
 __all__ = ["DEPTHS", "PATTERNS", "SIZES", "Result", "characterise", "is_kept"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -19,7 +19,7 @@ def config(device: Device, how: SimulatedStorage) -> tuple[str, dict[str, Any]]:
                 "leave out --scheduler",
                 kind="disk-only",
             )
-        made = flashes.changed(device, how.set_values)
+        made = flashes.changed(device, how.set)
         return flashes.name(device), {"flash": {"device": made, "precondition": how.precondition}}
     if how.precondition is not None:
         raise GordonError(
@@ -27,5 +27,5 @@ def config(device: Device, how: SimulatedStorage) -> tuple[str, dict[str, Any]]:
             "leave out --precondition",
             kind="flash-only",
         )
-    made = disks.made(device, None, how.set_values)
+    made = disks.made(device, None, how.set)
     return disks.name(device, None), {"disk": {"device": made, "scheduler": how.scheduler}}

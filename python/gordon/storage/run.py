@@ -2,36 +2,36 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
+from dataclasses import fields as fields_of
 from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path as File
-from typing import Any
+from typing import Any, ClassVar, Unpack
 
-from gordon import __version__, _core
+from gordon import __version__, _core, fields
 from gordon.disk.device import array
 from gordon.errors import GordonError
-from gordon.options import Device, Path, Progress, dealt
+from gordon.options import Device, Path, Progress, dealt, keywords
 from gordon.options.devices import (
     STORAGE_PATTERNS,
     RealStorage,
     SimulatedStorage,
     StorageLoad,
 )
+from gordon.options.explicit import explicit
 from gordon.parts import unknown
 from gordon.reports.storage import MeasuredStorage
 from gordon.reports.storage import SimulatedStorage as Simulated
 from gordon.sizes import doubling
 from gordon.storage import device as devices
 from gordon.storage.point import Point, series
-from gordon.storage.result import Characterisation
 
 
-class Result:
-    """A characterisation. Keys of `report` are in snake_case and carry their units."""
+class Result(fields.StorageResult):
+    """A characterisation."""
 
-    def __init__(self, report: Characterisation) -> None:
-        self.report = report
+    ROWS: ClassVar = "points"
 
     def point(self, pattern: str, size: str | int, depth: int) -> Point:
         """The point of a pattern (`random-read`), a size (`4KiB` or bytes) and a queue depth.
@@ -39,7 +39,7 @@ class Result:
         Raises GordonError if it was not measured.
         """
         size_bytes = _core.parse_bytes(size) if isinstance(size, str) else size
-        for point in self.report["points"]:
+        for point in self["points"]:
             if (series(point), point["size_bytes"]) == ((pattern, depth), size_bytes):
                 return point.copy()
         raise GordonError(
@@ -54,12 +54,9 @@ class Result:
 
         draw(self.report, fspath(path))
 
-    def __repr__(self) -> str:
-        word = self.report["kind"].partition(":")[0]
-        return (
-            f"<gordon.storage.Result {self.report['storage']}: "
-            f"{len(self.report['points'])} points, {word}>"
-        )
+    def says(self) -> str:
+        word = self["kind"].partition(":")[0]
+        return f"{self['storage']}, {len(self['points'])} points, {word}"
 
 
 def is_kept(target: Path, write: bool) -> bool:
@@ -67,20 +64,21 @@ def is_kept(target: Path, write: bool) -> bool:
     return not File(target).is_dir() and not write
 
 
+@explicit(StorageLoad, RealStorage, SimulatedStorage)
 def characterise(
     target: Path | None = None,
     *,
     preset: Device | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[keywords.Characterise],
 ) -> Result:
     """Measures bandwidth, IOPS and latencies for each pattern, queue depth and size.
 
     Exactly one of `target` and `preset` is given. `target` is a file, a block device, or a
     directory, in which a scratch file is made and removed. `preset` is a simulated disk or flash
-    device: the name of a preset, a TOML file, or the content of such a file. `options` are the
-    fields of `StorageLoad`, and those of `RealStorage` or `SimulatedStorage`. `progress` is called
-    with the numbers of points (done, total). Raises GordonError.
+    device: the name of a preset, a TOML file, or the content of such a file. Some options are for
+    real storage only, and some for simulated storage. `progress` is called with the numbers of
+    points (done, total). Raises GordonError.
     """
     if (target is None) == (preset is None):
         raise GordonError(
@@ -91,15 +89,15 @@ def characterise(
     real, simulated = RealStorage, SimulatedStorage
     how, other = (real, simulated) if preset is None else (simulated, real)
     for name in options:
-        if name in {field.name for field in fields(other)}:
-            option = "set" if name == "set_values" else name.replace("_", "-")
+        if name in {field.name for field in fields_of(other)}:
+            option = name.replace("_", "-")
             here, there = ("real", "simulated") if preset is None else ("simulated", "real")
             raise GordonError(
                 f"--{option} applies to {there} storage, not to {here} storage",
                 f"leave out --{option}",
                 kind="other-storage-only",
             )
-    load, rest = dealt(options, StorageLoad, how)
+    load, rest = dealt({**options}, StorageLoad, how)
     if target is not None:
         return _measured(target, load, rest, progress)
     assert preset is not None

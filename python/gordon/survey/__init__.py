@@ -9,6 +9,28 @@ to each machine or design. The software does not change with the machine. The mo
 docs/design/cluster.md. A failure raises `gordon.GordonError`.
 """
 
+from gordon.survey.result import (
+    GridMeanSurvey,
+    GridSurvey,
+    JobSurvey,
+    MachinesMeanSurvey,
+    ServiceSurvey,
+    Survey,
+    TasksSurvey,
+)
 from gordon.survey.run import run
 
-__all__ = ["run"]
+__all__ = [
+    "GridMeanSurvey",
+    "GridSurvey",
+    "JobSurvey",
+    "MachinesMeanSurvey",
+    "ServiceSurvey",
+    "Survey",
+    "TasksSurvey",
+    "run",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,6 +5,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gordon.columns import Columns, of_rows
 from gordon.survey.prices import day_of_prices
 from gordon.survey.results import Result
 
@@ -12,9 +13,25 @@ from gordon.survey.results import Result
 def to_csv(result: Result) -> str:
     """One line per design; nested keys are joined with `_`, with the unit of energies last. The
     stages of a cluster, which are rows of their own, are only in `--json`."""
+    return rows_to_csv(_dated(result))
+
+
+def table(result: Result) -> Columns:
+    """The designs of a result by column, with the names of `to_csv`."""
+    return of_rows([_flat(design) for design in _dated(result)])
+
+
+def _dated(result: Result) -> list[dict[str, Any]]:
+    """The designs, with the day of their prices."""
     prices_date = day_of_prices(result)
     dated = {} if prices_date is None else {"prices_date": prices_date}
-    return rows_to_csv([{**design, **dated} for design in result["designs"]])
+    return [{**design, **dated} for design in result["designs"]]
+
+
+def fastest(result: Result) -> str:
+    """The number of designs, and the first one on the front."""
+    first = f", fastest {result['front'][0]}" if result["front"] else ""
+    return f"{result['designs_total']} designs{first}"
 
 
 def rows_to_csv(tables: Sequence[Mapping[str, Any]]) -> str:

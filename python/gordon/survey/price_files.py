@@ -77,6 +77,8 @@ def read(source: str) -> PriceFile:
         return parse(content.decode("utf-8"), source)
     except UnicodeDecodeError:
         raise _bad(source, "not a text file") from None
+    except GordonError:
+        raise
     except (OSError, HTTPException, ValueError) as error:
         why = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
         hint = "--from FILE, with a copy of the file" if source.startswith(_WEB) else _HINT

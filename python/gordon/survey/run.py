@@ -8,22 +8,23 @@ be written as JSON, with the keys of `gordon.survey.results`; this module neithe
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
-from gordon import _core
+from gordon import _core, settings
 from gordon.errors import GordonError
-from gordon.options import Path, Progress, several
+from gordon.options import Path, Progress, Settings, several
 from gordon.options.surveys import MODELS, SurveyOptions
 from gordon.parts import unknown
 from gordon.run.inputs import Inputs, expand
-from gordon.survey import grids, jobs, numbers, tasks
+from gordon.survey import grids, jobs, numbers, result, tasks
 from gordon.survey import space as spaces
 from gordon.survey.bills import Goals, Use
 from gordon.survey.grids import Grid
 from gordon.survey.machines import Machines
 from gordon.survey.model import HEADROOM, Request
 from gordon.survey.replays import Replays
-from gordon.survey.results import OfOne, Result
+from gordon.survey.result import Survey
+from gordon.survey.results import OfOne
 from gordon.survey.service import Service
 from gordon.survey.stages import of as stages_of
 
@@ -34,8 +35,8 @@ def run(
     space: str = SurveyOptions.space,
     nodes: int | str | Sequence[int] | None = None,
     shift: float = SurveyOptions.shift,
-    set_values: str | Sequence[str] = (),
-    charge: str = SurveyOptions.charge,
+    set: Settings = (),
+    charge: Literal["auto", "machine", "command"] = "auto",
     reference: str | float | None = None,
     model: str | None = None,
     service: bool = False,
@@ -60,7 +61,7 @@ def run(
     engine: str | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Result:
+) -> Survey:
     """Surveys the traced job over a space of designs.
 
     `traces` is a trace folder, or a list of them: one per node, or fewer that are spread over the
@@ -114,7 +115,7 @@ def run(
         spin_down=_spin_down(spin_down),
         space=space,
         shift=shift,
-        set_values=several(set_values),
+        set_values=settings.listed(set),
         charge=charge,
         reference=reference,
         model=model,
@@ -129,7 +130,7 @@ def run(
     )
     count = None if of_machines else _one(counts)
     if len(given) == 1:
-        return one(given[0], nodes=count, rows=rows)
+        return result.of(one(given[0], nodes=count, rows=rows))
     if goals.given not in ([], ["deadline"]) and not service:
         raise GordonError(
             f"{len(given)} jobs are surveyed, and their mean is compared by time, price and "
@@ -153,7 +154,7 @@ def run(
     if count is None and not of_machines:
         # The mean is over clusters of the same size.
         count = max(grids.nodes(len(inputs.paths)) for inputs in given)
-    return jobs.run(given, partial(one, nodes=count), rows)
+    return result.of(jobs.run(given, partial(one, nodes=count), rows))
 
 
 def _spin_down(given: str | float | None) -> dict[str, float] | None:
@@ -219,9 +220,9 @@ def _check_use_of_service(goals: Goals, use: Use) -> None:
 def _survey(inputs: Inputs, **options: Any) -> OfOne:
     """Surveys one job."""
     with inputs.naming():
-        result = inputs.named(_simulated(inputs, **options))
-    result["warnings"] = inputs.joined(result["warnings"])
-    return result
+        found = inputs.named(_simulated(inputs, **options))
+    found["warnings"] = inputs.joined(found["warnings"])
+    return found
 
 
 def _simulated(

@@ -35,8 +35,6 @@ from gordon.options.devices import (
     Responses,
 )
 from gordon.options.loads import BenchLoad, Host, Pattern, TraceLoad
-from gordon.reports.cache import CacheReport, FlashCacheReport, TieredReport
-from gordon.reports.devices import WaReport
 
 Values = dict[str, Any]
 """Values by key: numbers, texts, truth values, and lists for options that may be repeated."""
@@ -86,9 +84,7 @@ class Command:
     @cached_property
     def options(self) -> dict[str, click.Parameter]:
         """The options by key, without those that a sweep sets or that write files."""
-        return {
-            key(one): one for one in self.command.params if one.name not in (*FILES, "set_values")
-        }
+        return {key(one): one for one in self.command.params if one.name not in (*FILES, "set")}
 
     @cached_property
     def device_keys(self) -> list[str]:
@@ -198,29 +194,30 @@ def _of_device(module: str, function: str) -> Callable[[Values, list[str]], Mapp
         chosen = only_given(given)
         load = chosen.pop("trace" if function == "replay" else "pattern")
         run = getattr(import_module(module), function)
-        report: Mapping[str, Any] = run(load, set_values=changes, **chosen).report
+        report: Mapping[str, Any] = run(load, set=changes, **chosen).report
         return report
 
     return simulate
 
 
-def _wa(given: Values, _: list[str]) -> WaReport:
+def _wa(given: Values, _: list[str]) -> Mapping[str, Any]:
     from gordon import flash
 
     return flash.wa(**only_given(given))
 
 
-def _cache(given: Values, changes: list[str]) -> CacheReport | FlashCacheReport:
+def _cache(given: Values, changes: list[str]) -> Mapping[str, Any]:
     from gordon import cache
     from gordon.cache.flashcache import NAME, refused
 
-    chosen = only_given(given) | ({"set_values": changes} if changes else {})
+    chosen = only_given(given) | ({"set": changes} if changes else {})
     if chosen.get("policy") != NAME:
         chosen = refused(chosen, f'policy = "{NAME}"')
-    return cache.replay(chosen.pop("trace"), **chosen)
+    found: Mapping[str, Any] = cache.replay(chosen.pop("trace"), **chosen)
+    return found
 
 
-def _tiered(given: Values, _: list[str]) -> TieredReport:
+def _tiered(given: Values, _: list[str]) -> Mapping[str, Any]:
     from gordon.cache import tiered
 
     chosen = only_given(given)

@@ -299,6 +299,8 @@ def digest(path: str) -> str:
             )
         with at.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+    except GordonError:
+        raise
     except OSError as error:
         raise GordonError(
             f"cannot read {path}: {error.strerror}", "", kind="unreadable-file"

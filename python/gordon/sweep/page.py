@@ -10,7 +10,7 @@ from typing import Any, Literal
 from gordon.report import page
 from gordon.report.run_figures import Spec, axis, layout
 from gordon.sweep.config import Objective
-from gordon.sweep.result import Level, Row, SweepResult
+from gordon.sweep.result import Level, Row, SweepReport
 from gordon.sweep.rows import best, is_number
 
 Quantile = Literal["min", "q1", "q3", "max"]
@@ -27,23 +27,21 @@ VALUES = 20
 FRONT = 100
 
 
-def render(result: SweepResult) -> str:
+def render(result: SweepReport) -> str:
     """The report's HTML."""
     rows = [row for row in result["rows"] if row["error"] is None]
     objectives = [Objective(*text.rsplit(":", 1)) for text in result["objectives"]]
-    drawn = _effects(result)
-    if len(objectives) > 1:
-        drawn = {"front": _front(result, rows, objectives)} | drawn
+    specs = drawn(result)
     about = {key: value for key, value in result.items() if key not in ("rows", "effects")}
     front = set(result["pareto"])
     return page.render(
         "sweep",
-        {"figures": drawn, "effects": result["effects"]} | about,
+        {"figures": specs, "effects": result["effects"]} | about,
         script="runs",
         first={"provenance": {"version": result["version"]}},
         trace=f"gordon {result['command']}",
         sentence=_sentence(objectives, rows),
-        titles={key: spec["layout"]["title"]["text"] for key, spec in drawn.items()},
+        titles={key: spec["layout"]["title"]["text"] for key, spec in specs.items()},
         r=result,
         ok=len(rows),
         objectives=objectives,
@@ -53,6 +51,16 @@ def render(result: SweepResult) -> str:
         settings=_settings(result),
         warnings=_warnings(rows),
     )
+
+
+def drawn(result: SweepReport) -> dict[str, Spec]:
+    """The figures, by name."""
+    rows = [row for row in result["rows"] if row["error"] is None]
+    objectives = [Objective(*text.rsplit(":", 1)) for text in result["objectives"]]
+    effects = _effects(result)
+    if len(objectives) < 2:
+        return effects
+    return {"front": _front(result, rows, objectives)} | effects
 
 
 def _sentence(objectives: list[Objective], rows: list[Row]) -> str:
@@ -67,7 +75,7 @@ def _sentence(objectives: list[Objective], rows: list[Row]) -> str:
     return f"Best: {'; '.join(found)}." if found else "No configuration has a result."
 
 
-def _effects(result: SweepResult) -> dict[str, Spec]:
+def _effects(result: SweepReport) -> dict[str, Spec]:
     """A figure for each range and objective: its mean and its spread at each value."""
     ways = dict(text.rsplit(":", 1) for text in result["objectives"])
     names = list(result["ranges"])
@@ -131,7 +139,7 @@ def _band(
     ]
 
 
-def _front(result: SweepResult, rows: list[Row], objectives: list[Objective]) -> Spec:
+def _front(result: SweepReport, rows: list[Row], objectives: list[Objective]) -> Spec:
     """Two objectives against each other, with the Pareto front of these two."""
     from gordon.sweep.rows import front
 
@@ -188,7 +196,7 @@ def _warnings(rows: list[Row]) -> list[tuple[str, str]]:
     return found
 
 
-def _settings(result: SweepResult) -> dict[str, Any]:
+def _settings(result: SweepReport) -> dict[str, Any]:
     found: dict[str, Any] = {"command": f"gordon {result['command']}"}
     found |= result["settings"]
     for name, values in result["ranges"].items():

@@ -44,7 +44,7 @@ class InputFile(TypedDict):
     sha256: str
 
 
-class SweepResult(TypedDict):
+class SweepReport(TypedDict):
     """The result of a sweep."""
 
     command: str

@@ -8,6 +8,7 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from gordon import _core
+from gordon.columns import arrow
 from gordon.errors import GordonError
 from gordon.scratch import scratch
 from gordon.sweep.config import Objective, Sweep
@@ -173,8 +174,11 @@ def write(rows: list[Row], path: str | PathLike[str]) -> None:
     target = Path(path)
     try:
         with scratch(target.parent, f".{target.name}.partial-") as folder:
-            _core.tables_write(json.dumps([["rows", kept]]), str(folder))
-            (folder / "rows.parquet").replace(target)
+            part = folder / "rows.parquet"
+            arrow(dict(kept)).write(str(part))
+            part.replace(target)
+    except GordonError:
+        raise
     except OSError as error:
         raise GordonError(
             f"cannot write {target}: {error.strerror or error}",

@@ -12,7 +12,8 @@ from gordon.options import Progress
 from gordon.sweep import rows, store
 from gordon.sweep.commands import COMMANDS, Values
 from gordon.sweep.config import Sweep, load
-from gordon.sweep.result import Row, SweepResult
+from gordon.sweep.result import Row, SweepReport
+from gordon.sweep.swept import SweepResult
 
 
 class Outcome(TypedDict, total=False):
@@ -56,7 +57,7 @@ def run(
                 first["hint"],
                 kind="all-failed",
             )
-        result = _result(asked, made, len(failed), version)
+        result = SweepResult(_result(asked, made, len(failed), version))
         rows.write(result["rows"], out)
         kept.remove()
     return result
@@ -126,13 +127,13 @@ def simulate(item: tuple[str, Values]) -> Outcome:
         given, changes = command.parse(values)
         for file in ("json_path", "report", "parquet"):
             given.pop(file, None)
-        given.pop("set_values", None)
+        given.pop("set", None)
         return {"result": rows.flat(command.simulate(given, changes))}
     except GordonError as error:
         return {"error": error.message, "hint": error.hint}
 
 
-def _result(sweep: Sweep, made: list[Row], failed: int, version: str) -> SweepResult:
+def _result(sweep: Sweep, made: list[Row], failed: int, version: str) -> SweepReport:
     front = rows.front(made, sweep.objectives) if len(sweep.objectives) > 1 else []
     if front:
         on = set(front)

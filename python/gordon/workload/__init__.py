@@ -10,8 +10,9 @@
 `gordon.GordonError`.
 """
 
+from gordon.run.report import RunResult
 from gordon.workload.app import App, run_app
-from gordon.workload.data import KINDS, generate
+from gordon.workload.data import KINDS, CorpusResult, generate
 from gordon.workload.jobs import JOBS
 from gordon.workload.run import Cluster, run
 from gordon.workload.suite import plan, run_planned
@@ -21,9 +22,15 @@ __all__ = [
     "KINDS",
     "App",
     "Cluster",
+    "CorpusResult",
+    "RunResult",
     "generate",
     "plan",
     "run",
     "run_app",
     "run_planned",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

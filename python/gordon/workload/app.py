@@ -17,11 +17,12 @@ from pathlib import Path
 from gordon.errors import GordonError
 from gordon.human import counted
 from gordon.options import Path as GivenPath
+from gordon.options import Size, in_bytes
 from gordon.options.workloads import NodeShares, Sampling
 from gordon.run import checks, folder
 from gordon.run.folder import RunFolder
 from gordon.run.local import LocalNodes, Sizes
-from gordon.run.report import RunJob, RunReport
+from gordon.run.report import RunJob, RunResult
 from gordon.workload import java, local_run, spark
 from gordon.workload.driver import environment, last_lines
 from gordon.workload.run import check_interval
@@ -110,13 +111,13 @@ def run_app(
     out: GivenPath,
     *,
     nodes: int = NodeShares.nodes,
-    memory: str = NodeShares.memory,
+    memory: Size = NodeShares.memory,
     network: str | None = None,
     cores: float | None = None,
     interval_ns: int = Sampling.interval_ns,
     command: Sequence[str] | None = None,
     notify: Callable[[str], None] | None = None,
-) -> RunReport:
+) -> RunResult:
     """Runs a program on local nodes and returns the contents of `run.json` of the new folder `out`.
 
     `nodes`, `memory`, `network`, `cores` and `interval_ns` are as for `gordon.workload.run`. What
@@ -126,7 +127,7 @@ def run_app(
     """
     app.check()
     check_interval(interval_ns)
-    sizes = local_run.sizes_of(nodes, None, memory, network, cores, None)
+    sizes = local_run.sizes_of(nodes, None, in_bytes(memory), network, cores, None)
     notify = notify or (lambda text: None)
     with folder.created(out) as made:
         spark.require()
@@ -134,7 +135,7 @@ def run_app(
         made.report["job"] = app.report()
         with LocalNodes(made.target.resolve().parent, sizes) as local:
             _run(made, app, local, sizes, found, list(command or sys.argv), interval_ns, notify)
-    return made.report
+    return RunResult(made.report)
 
 
 def _run(

@@ -12,11 +12,11 @@ import json
 import time
 from collections.abc import Sequence
 from os import fspath
-from typing import NotRequired
+from typing import ClassVar, NotRequired
 
-from gordon import _core
+from gordon import _core, fields
 from gordon.errors import GordonError
-from gordon.options import Path, Progress, several
+from gordon.options import Path, Progress, Size, in_bytes, several
 from gordon.options.workloads import Corpus
 from gordon.reports.workload import CorpusManifest
 from gordon.run.report import RunInput
@@ -31,23 +31,29 @@ class CorpusFolder(RunInput):
     output: NotRequired[str]
 
 
+class CorpusResult(fields.CorpusResult):
+    """A generated corpus."""
+
+    SAYS: ClassVar = ("output", "bytes", "files")
+
+
 def generate(
     kind: str,
     output: Path,
     *,
-    size: str,
-    part_size: str = Corpus.part_size,
+    size: Size,
+    part_size: Size = Corpus.part_size,
     seed: int = Corpus.seed,
     sources: Path | Sequence[Path] = (),
     threads: int | None = None,
     root: Path = "/",
     progress: Progress | None = None,
-) -> CorpusFolder:
+) -> CorpusResult:
     """Generates a corpus in the folder `output`, which must not exist, and returns its manifest
     with `output` and `time_s`.
 
     `kind` is one of KINDS. `size` is that of all files, `part_size` the largest size of a file,
-    both as text: `2GB`. Text and web pages are grown from the packages that are installed under
+    such as `2GB`. Text and web pages are grown from the packages that are installed under
     `root`, or from the folders `sources`, each with the text of one language. `threads` is the
     number of threads (default: two more than cores); it does not change the data. `progress` is
     called with the bytes (done, total). Raises GordonError.
@@ -62,8 +68,8 @@ def generate(
         )
     config = {
         "kind": kind,
-        "size": f"{_core.parse_bytes(size)}B",
-        "part_size": f"{_core.parse_bytes(part_size)}B",
+        "size": f"{_core.parse_bytes(in_bytes(size))}B",
+        "part_size": f"{_core.parse_bytes(in_bytes(part_size))}B",
         "seed": seed,
         "from": [fspath(source) for source in several(sources)],
         "output": fspath(output),
@@ -72,4 +78,5 @@ def generate(
     }
     began = time.monotonic()
     made: CorpusManifest = json.loads(_core.corpus_generate(json.dumps(config), progress))
-    return {"output": fspath(output), **made, "time_s": time.monotonic() - began}
+    seconds = time.monotonic() - began
+    return CorpusResult({"output": fspath(output), **made, "time_s": seconds})

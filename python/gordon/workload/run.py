@@ -20,13 +20,13 @@ from typing import Any
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
-from gordon.options import Progress, several
+from gordon.options import Progress, Size, in_bytes, several
 from gordon.options.workloads import JobInput, JobRuns, NodeShares, Sampling
 from gordon.run import checks, folder
 from gordon.run.capture import Host, NodeCapture, hosts_of
 from gordon.run.folder import RunFolder
 from gordon.run.local import LocalNodes, Node, Sizes
-from gordon.run.report import Parameters, RunReport
+from gordon.run.report import Parameters, RunResult
 from gordon.workload import java, jobs, local_run, settings, spark, verify
 from gordon.workload.data import generate
 from gordon.workload.driver import Driver, JobFailed, Request
@@ -96,12 +96,12 @@ def run(
     job: str,
     out: GivenPath,
     *,
-    size: str = JobRuns.size,
+    size: Size = JobRuns.size,
     nodes: int = NodeShares.nodes,
-    memory: str = NodeShares.memory,
+    memory: Size = NodeShares.memory,
     network: str | None = None,
     cores: float | None = None,
-    disk_rate: str | None = None,
+    disk_rate: Size | None = None,
     parameters: Parameters | None = None,
     seed: int = JobInput.seed,
     sources: GivenPath | Sequence[GivenPath] = (),
@@ -110,7 +110,7 @@ def run(
     command: Sequence[str] | None = None,
     progress: Progress | None = None,
     notify: Notify | None = None,
-) -> RunReport:
+) -> RunResult:
     """Runs a job and returns the contents of `run.json` of the new folder `out`.
 
     `job` is an id of `jobs.JOBS`. On local nodes, `size` is that of the input (randomwriter: of the
@@ -122,6 +122,7 @@ def run(
     whose output is wrong is kept, and raises the kind `wrong-output`.
     """
     chosen = jobs.get(job)
+    size, memory, disk_rate = in_bytes(size), in_bytes(memory), in_bytes(disk_rate)
     given = dict(parameters or {})
     if chosen.id == "randomwriter":
         for name in ("size", "seed"):
@@ -157,7 +158,7 @@ def run(
             f"{os.fspath(out)}/run.json has all checks",
             kind="wrong-output",
         )
-    return made.report
+    return RunResult(made.report)
 
 
 def check_interval(interval_ns: int) -> None:
@@ -294,7 +295,7 @@ def _spread(
         seed=corpus.seed,
         sources=corpus.sources,
         progress=corpus.progress,
-    )
+    ).report
     del data["output"]
     made.report["data"] = data
     places = [node.disk / "input" for node in nodes.nodes]

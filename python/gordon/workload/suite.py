@@ -5,26 +5,23 @@ RUN/1, RUN/2     one job with repeats
 RUNS/JOB, RUNS/JOB/1, RUNS/JOB/2    all jobs
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
-from gordon.options.table import flags
-from gordon.options.workloads import JobInput, JobRuns, NodeDisks, NodeShares
+from gordon.options import Progress, Size, in_bytes
+from gordon.options.workloads import JobInput, JobRuns, NodeShares, Sampling
 from gordon.run import folder
 from gordon.run.local import check_space
-from gordon.run.report import RunReport
+from gordon.run.report import Parameters, RunResult
 from gordon.workload import jobs
-from gordon.workload.run import run, sizes_of
+from gordon.workload.run import Cluster, Notify, run, sizes_of
 
 ALL = "all"
-#: The options of `run` for the nodes.
-OF_NODES = tuple(flags(NodeShares, NodeDisks))
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Planned:
 
     job: str
     out: Path
-    size: str
+    size: Size
     seed: int
 
 
@@ -41,7 +38,7 @@ def plan(
     job: str,
     out: GivenPath,
     *,
-    size: str = JobRuns.size,
+    size: Size = JobRuns.size,
     scale: Fraction | None = None,
     repeats: int = JobRuns.repeats,
     seed: int = JobInput.seed,
@@ -66,16 +63,33 @@ def plan(
     return runs
 
 
-def run_planned(runs: list[Planned], **options: Any) -> Iterator[tuple[Planned, RunReport]]:
-    """Makes the runs sequentially, with what `gordon.workload.run` returns for each.
-    `options` are those of `run`. The first error ends them; complete runs are kept. Parameters and
-    the space on the disk are checked for all runs before the first."""
+def run_planned(
+    runs: Sequence[Planned],
+    *,
+    nodes: int = NodeShares.nodes,
+    memory: Size = NodeShares.memory,
+    network: str | None = None,
+    cores: float | None = None,
+    disk_rate: Size | None = None,
+    parameters: Parameters | None = None,
+    sources: GivenPath | Sequence[GivenPath] = (),
+    interval_ns: int = Sampling.interval_ns,
+    cluster: Cluster | None = None,
+    command: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    notify: Notify | None = None,
+) -> Iterator[tuple[Planned, RunResult]]:
+    """Makes the runs sequentially, with what `gordon.workload.run` returns for each, and its
+    parameters. The first error ends them; complete runs are kept. Parameters and the space on the
+    disk are checked for all runs before the first."""
     for planned in runs:
         job = jobs.get(planned.job)
-        job.complete(options.get("parameters") or {})
-        if options.get("cluster") is None:
-            nodes = {name: options[name] for name in OF_NODES if name in options}
-            sizes = sizes_of(job, planned.size, **nodes)
+        job.complete(parameters or {})
+        if cluster is None:
+            size = in_bytes(planned.size)
+            sizes = sizes_of(
+                job, size, nodes, in_bytes(memory), network, cores, in_bytes(disk_rate)
+            )
             check_space(
                 next(path for path in planned.out.resolve().parents if path.exists()), sizes
             )
@@ -83,7 +97,24 @@ def run_planned(runs: list[Planned], **options: Any) -> Iterator[tuple[Planned, 
         above = [path for path in planned.out.parents if not path.exists()]
         planned.out.parent.mkdir(parents=True, exist_ok=True)
         try:
-            report = run(planned.job, planned.out, size=planned.size, seed=planned.seed, **options)
+            report = run(
+                planned.job,
+                planned.out,
+                size=planned.size,
+                seed=planned.seed,
+                nodes=nodes,
+                memory=memory,
+                network=network,
+                cores=cores,
+                disk_rate=disk_rate,
+                parameters=parameters,
+                sources=sources,
+                interval_ns=interval_ns,
+                cluster=cluster,
+                command=command,
+                progress=progress,
+                notify=notify,
+            )
         except BaseException:
             for path in above:
                 # A failed run with traces is kept.

@@ -1,32 +1,29 @@
-//! Tables given as columns of JSON values, written as Parquet.
+//! Tables given as columns of JSON values.
 
-use super::output::write_parquet;
 use crate::ReplayError;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::Schema;
 use serde_json::Value;
-use std::path::Path;
 use std::sync::Arc;
 
-/// Tables by name; each has columns by name, in order, with one value per row.
-pub type JsonTables = Vec<(String, Vec<(String, Vec<Value>)>)>;
+/// Columns by name, in order, with one value per row.
+pub type JsonColumns = Vec<(String, Vec<Value>)>;
 
-/// Writes each table as `NAME.parquet` in `folder`, which is created if it does not exist.
+/// Makes a table.
 ///
 /// The type of a column is the first of these that can hold all its values: whole numbers, numbers,
 /// booleans, text. A column without values is of numbers.
 ///
 /// # Errors
-/// Returns an error if a file cannot be written, or if columns differ in length.
-pub fn write(tables: &JsonTables, folder: &Path) -> Result<(), ReplayError> {
-    let mut batches = Vec::new();
-    for (name, columns) in tables {
-        let columns = columns.iter().map(|(column, values)| (column, array(values), true));
-        let made = RecordBatch::try_from_iter_with_nullable(columns).map_err(|e| {
-            ReplayError::Output { path: folder.join(name), why: format!("no table: {e}") }
-        })?;
-        batches.push((name.as_str(), made));
+/// Returns an error if columns differ in length.
+pub fn table(columns: &JsonColumns) -> Result<RecordBatch, ReplayError> {
+    if columns.is_empty() {
+        return Ok(RecordBatch::new_empty(Arc::new(Schema::empty())));
     }
-    write_parquet(&batches, folder)
+    let columns = columns.iter().map(|(column, values)| (column, array(values), true));
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(|error| {
+        ReplayError::impossible("columns", error.to_string(), "columns of the same length")
+    })
 }
 
 fn array(values: &[Value]) -> ArrayRef {
@@ -52,17 +49,14 @@ mod tests {
     use super::*;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, UInt64Type};
-    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use serde_json::json;
-    use std::fs::File;
 
     fn column(name: &str, values: Value) -> (String, Vec<Value>) {
         (name.into(), values.as_array().expect("a list").clone())
     }
 
     #[test]
-    fn a_table_round_trips() {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn a_column_has_the_type_of_its_values() {
         let columns = vec![
             column("count", json!([1, null, u64::MAX])),
             column("ratio", json!([0.5, 1, null])),
@@ -70,12 +64,7 @@ mod tests {
             column("is", json!([true, null, false])),
             column("text", json!(["a", null, 3])),
         ];
-        write(&vec![("caches".into(), columns)], &folder.path().join("new")).expect("written");
-        let file = File::open(folder.path().join("new/caches.parquet")).expect("there");
-        let mut reader = ParquetRecordBatchReaderBuilder::try_new(file)
-            .and_then(ParquetRecordBatchReaderBuilder::build)
-            .expect("Parquet");
-        let read = reader.next().expect("a batch").expect("rows");
+        let read = table(&columns).expect("a table");
         let names: Vec<_> = read.schema().fields().iter().map(|f| f.name().clone()).collect();
         assert_eq!(names, ["count", "ratio", "none", "is", "text"]);
         let counts: Vec<_> = read.column(0).as_primitive::<UInt64Type>().iter().collect();
@@ -91,11 +80,14 @@ mod tests {
     }
 
     #[test]
+    fn no_columns_are_an_empty_table() {
+        let made = table(&Vec::new()).expect("a table");
+        assert_eq!((made.num_columns(), made.num_rows()), (0, 0));
+    }
+
+    #[test]
     fn columns_of_different_lengths_are_refused() {
-        let folder = tempfile::tempdir().expect("a folder");
         let columns = vec![column("a", json!([1, 2])), column("b", json!([1]))];
-        let error = write(&vec![("caches".into(), columns)], folder.path()).expect_err("no table");
-        assert!(error.to_string().contains("no table"), "{error}");
-        assert_eq!(folder.path().read_dir().expect("there").count(), 0);
+        assert!(table(&columns).is_err());
     }
 }

@@ -13,6 +13,7 @@ pub mod log;
 pub mod output;
 mod recorder;
 pub mod report;
+pub mod requests;
 pub mod responses;
 pub mod series;
 pub mod tables;

@@ -2,12 +2,15 @@
 //! temporary name and renamed when it is complete; an incomplete file is removed.
 
 use crate::ReplayError;
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use serde_json::{Map, Value};
 use std::fs::{self, File};
@@ -93,35 +96,106 @@ impl ParquetFile {
     }
 }
 
-/// Writes each table as `NAME.parquet` in `folder`, which is created if it does not exist.
+/// Writes a table as a Parquet file. Its batches have one schema.
 ///
 /// # Errors
-/// Returns an error if a file cannot be written.
-pub fn write_parquet(tables: &[(&str, RecordBatch)], folder: &Path) -> Result<(), ReplayError> {
-    let made = fs::create_dir_all(folder);
-    made.map_err(|e| ReplayError::Output { path: folder.into(), why: with_hint(&e) })?;
-    for (name, table) in tables {
-        let path = folder.join(format!("{name}.parquet"));
-        let mut file = ParquetFile::create(&path, table.schema(), 1 << 20)?;
-        file.write(table)?;
-        file.finish()?;
+/// Returns an error if the file cannot be written.
+pub fn write_parquet(batches: &[RecordBatch], path: &Path) -> Result<(), ReplayError> {
+    let [first, ..] = batches else { return Ok(()) };
+    let mut file = ParquetFile::create(path, first.schema(), 1 << 20)?;
+    batches.iter().try_for_each(|batch| file.write(batch))?;
+    file.finish()
+}
+
+/// A table as the bytes of a Parquet file, for [`from_bytes`].
+///
+/// # Errors
+/// Returns an error if a column has a type that Parquet lacks.
+pub fn to_bytes(batches: &[RecordBatch]) -> Result<Vec<u8>, ParquetError> {
+    let mut bytes = Vec::new();
+    if let [first, ..] = batches {
+        let mut writer = ArrowWriter::try_new(&mut bytes, first.schema(), None)?;
+        batches.iter().try_for_each(|batch| writer.write(batch))?;
+        writer.close()?;
     }
-    Ok(())
+    Ok(bytes)
+}
+
+/// The table that [`to_bytes`] has written, in at least one batch.
+///
+/// # Errors
+/// Returns an error if the bytes are not those of a Parquet file.
+pub fn from_bytes(bytes: Vec<u8>) -> Result<Vec<RecordBatch>, ParquetError> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes))?;
+    let schema = reader.schema().clone();
+    let batches = reader.with_batch_size(1 << 16).build()?.collect::<Result<Vec<_>, _>>()?;
+    Ok(if batches.is_empty() { vec![RecordBatch::new_empty(schema)] } else { batches })
 }
 
 /// The columns of a table as JSON lists by name, for callers without Arrow.
-pub fn columns(table: &RecordBatch) -> Map<String, Value> {
-    let schema = table.schema();
-    let lists = table.columns().iter().map(|column| {
-        if let Some(numbers) = column.as_primitive_opt::<Float64Type>() {
-            numbers.iter().map(Value::from).collect()
-        } else if let Some(numbers) = column.as_primitive_opt::<UInt64Type>() {
-            numbers.iter().map(Value::from).collect()
-        } else if let Some(texts) = column.as_string_opt::<i32>() {
-            texts.iter().map(Value::from).collect()
-        } else {
-            Value::Null
+pub fn columns(batches: &[RecordBatch]) -> Map<String, Value> {
+    let mut found = Map::new();
+    for batch in batches {
+        let schema = batch.schema();
+        for (field, column) in schema.fields().iter().zip(batch.columns()) {
+            let list = found.entry(field.name()).or_insert_with(|| Value::Array(Vec::new()));
+            list.as_array_mut().expect("a list").extend(values(column));
         }
-    });
-    schema.fields().iter().map(|field| field.name().clone()).zip(lists).collect()
+    }
+    found
+}
+
+/// The values of a column.
+fn values(column: &ArrayRef) -> Vec<Value> {
+    if let Some(numbers) = column.as_primitive_opt::<Float64Type>() {
+        numbers.iter().map(Value::from).collect()
+    } else if let Some(numbers) = column.as_primitive_opt::<UInt64Type>() {
+        numbers.iter().map(Value::from).collect()
+    } else if let Some(texts) = column.as_string_opt::<i32>() {
+        texts.iter().map(Value::from).collect()
+    } else if let Some(facts) = column.as_boolean_opt() {
+        facts.iter().map(Value::from).collect()
+    } else {
+        vec![Value::Null; column.len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{BooleanArray, Float64Array, StringArray, UInt64Array};
+    use std::sync::Arc;
+
+    fn batch(first: u64) -> RecordBatch {
+        let columns: [(&str, ArrayRef, bool); 4] = [
+            ("n", Arc::new(UInt64Array::from(vec![Some(first), None])), true),
+            ("x", Arc::new(Float64Array::from(vec![0.5, 2.0])), true),
+            ("is", Arc::new(BooleanArray::from(vec![true, false])), true),
+            ("text", Arc::new(StringArray::from(vec![Some("a"), None])), true),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns).expect("a table")
+    }
+
+    #[test]
+    fn a_table_survives_as_bytes() {
+        let table = [batch(1), batch(u64::MAX)];
+        let read = from_bytes(to_bytes(&table).expect("bytes")).expect("a table");
+        assert_eq!(columns(&read), columns(&table));
+        assert_eq!(columns(&table)["n"], serde_json::json!([1, null, u64::MAX, null]));
+        assert_eq!(columns(&table)["is"], serde_json::json!([true, false, true, false]));
+        let empty = [batch(1).slice(0, 0)];
+        let read = from_bytes(to_bytes(&empty).expect("bytes")).expect("a table");
+        assert_eq!((read.len(), read[0].num_rows(), read[0].schema()), (1, 0, empty[0].schema()));
+        assert!(from_bytes(vec![1, 2, 3]).is_err());
+    }
+
+    #[test]
+    fn a_table_is_written_as_one_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("t.parquet");
+        write_parquet(&[batch(1), batch(2)], &path).expect("written");
+        let read = from_bytes(fs::read(&path).expect("there")).expect("a table");
+        assert_eq!(columns(&read)["n"], serde_json::json!([1, null, 2, null]));
+        assert!(write_parquet(&[batch(1)], folder.path()).is_err());
+    }
 }

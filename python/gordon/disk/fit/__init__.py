@@ -9,7 +9,6 @@
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import fspath
@@ -22,7 +21,7 @@ from gordon.disk.fit.extract import Found, extract
 from gordon.disk.fit.model import Model, goodness, model
 from gordon.disk.fit.toml import text
 from gordon.errors import GordonError
-from gordon.options import Path
+from gordon.options import Path, Settings
 from gordon.presets import Device
 
 __all__ = ["Fit", "fit", "probe"]
@@ -65,7 +64,7 @@ def probe(
     *,
     device: Device | None = None,
     diskspecs: Path | None = None,
-    set_values: Sequence[str] = (),
+    set: Settings = (),
     lateness: str = "0ns",
     seed: int = 1,
     write: bool = False,
@@ -74,7 +73,7 @@ def probe(
     """Probes a block device, a file, or a simulated disk with timed requests, and writes the log.
 
     `target` is the block device or file, or None for a simulated disk, which is `device` or
-    `diskspecs` with `set_values`. Only `write` writes to the target, and destroys its data.
+    `diskspecs` with `set`. Only `write` writes to the target, and destroys its data.
     `lateness` is the mean delay until the host of a simulated disk sees a completion, as text
     (`30us`). `progress` is called with the current step and the number of answered probes. Raises
     GordonError.
@@ -82,7 +81,7 @@ def probe(
     about: dict[str, Any] = {"gordon": __version__, "seed": seed, "write": write}
     prober: Prober
     if target is None:
-        made = devices.made(devices.DEFAULT if device is None else device, diskspecs, set_values)
+        made = devices.made(devices.DEFAULT if device is None else device, diskspecs, set)
         prober = _Simulated({"device": made, "lateness": lateness, "seed": seed})
         name = devices.name(devices.DEFAULT if device is None else device, diskspecs)
         about |= {"target": name, "simulated": True, "lateness": lateness}

@@ -43,7 +43,7 @@ def _rows(path: Path | None) -> list[Json]:
         theirs = entry["measured"]
         size = theirs["records"] if theirs else first["records"]
         if size not in by_size:
-            by_size[size] = run.extrapolate(path, set_values=[f"records={size}"])
+            by_size[size] = run.extrapolate(path, set=[f"records={size}"])
         same = next(one for one in by_size[size]["systems"] if one["name"] == entry["name"])
         assert system.board is not None
         base = first["fitted"]["board_w"][system.board]["value"]

@@ -1,10 +1,10 @@
 """The systems of the JouleSort paper: modelled, measured, and what the paper claims about them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from gordon import tables
-from gordon.options import several
+from gordon import settings, tables
+from gordon.options import Settings
 from gordon.reproduce.joulesort import claims, stripe
 from gordon.reproduce.papers import paper
 from gordon.reproduce.row import Row, as_result
@@ -18,17 +18,17 @@ _FITTED = "The power of the board is fitted to this row alone"
 _ESTIMATED = "The paper estimates these systems from measured ones; nobody built them"
 
 
-def report(set_values: Sequence[str] = ()) -> Json:
+def report(set: Settings = ()) -> Json:
     """The report of `gordon.sort.systems.extrapolate`, with the paper's estimates among the
     plateaus, and its claims next to its tables and the model. Raises GordonError."""
-    settings = several(set_values)
-    found = extrapolate(set_values=settings)
+    changes = settings.listed(set)
+    found = extrapolate(set=changes)
     table = data.shipped()
     # The paper's estimates are for the size of its own sort.
     size = int(table["records"]["value"])
     same = found["records"] == size
-    at_size = found if same else extrapolate(set_values=[*settings, f"records={size}"])
-    data.change(table, settings)
+    at_size = found if same else extrapolate(set=[*changes, f"records={size}"])
+    data.change(table, changes)
     parts = Parts(tables.read(Systems, table, ""))
     points = claims.points(parts, found["systems"])
     found["plateaus"] = plateaus.of(points) | {"points": points}

@@ -1,12 +1,11 @@
 """`extrapolate`: models every system of a file and compares it with its measured row."""
 
-from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
-from gordon import __version__, tables
+from gordon import __version__, settings, tables
 from gordon.errors import GordonError, located
-from gordon.options import several
+from gordon.options import Settings
 from gordon.parts import unknown
 from gordon.sort.systems import data, fit, model, own, plateaus, rows
 from gordon.sort.systems.demand import Demand, Phase
@@ -21,13 +20,13 @@ def extrapolate(
     *,
     measured: str | PathLike[str] | None = None,
     home: str | None = None,
-    set_values: Sequence[str] = (),
+    set: Settings = (),
 ) -> Json:
     """Models time, power and records/J of a sort on the systems of a TOML file.
 
     Without `systems`, the systems are those of the JouleSort paper. `measured` is the JSON file of
     a sort of your own, to model in place of the paper's; `home` is the system on which it ran, if
-    the file does not name one. `set_values` are values to override, each `KEY=VALUE`. Times are in
+    the file does not name one. `set` are values to override, each `KEY=VALUE`. Times are in
     seconds, powers in watts. Raises GordonError.
     """
     where = fspath(systems) if systems is not None else ""
@@ -35,7 +34,7 @@ def extrapolate(
         table, names = data.shipped(), list(data.shipped()["system"])
     else:
         table, names = data.joined(data.read(systems), where)
-    data.change(table, several(set_values))
+    data.change(table, settings.listed(set))
     mine = own.read(measured, home) if measured is not None else None
     if mine is None and home is not None:
         raise GordonError(
@@ -58,7 +57,7 @@ def extrapolate(
         "version": __version__,
         "source": where or parts.all.source,
         "records": mine.demand.records if mine else int(parts.all.records.value),
-        "set": several(set_values),
+        "set": settings.listed(set),
         "run": _run(mine),
         "fitted": _fitted(parts, work, bases),
         "systems": entries,

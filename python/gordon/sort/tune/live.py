@@ -102,7 +102,7 @@ class Steered(Search):
 
 def answering(export: str) -> Export:
     """The properties of an export. Raises GordonError if it is served at full speed."""
-    about = telemetry.about(block.stat(export))
+    about = telemetry.about(block.stat(export).report)
     if not about["timed"]:
         raise GordonError(
             f"{export} is served at full speed, so its telemetry has no busy times and no queues",

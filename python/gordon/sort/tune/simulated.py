@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypedDict
 
-from gordon import _core, flash
+from gordon import _core, flash, settings
 from gordon.errors import GordonError
-from gordon.options import several
+from gordon.options import Settings
 from gordon.presets import Device
 from gordon.reports.devices import FlashRun
 
@@ -95,20 +95,20 @@ class Simulated:
         self,
         device: Device,
         *,
-        set_values: Sequence[str] = (),
+        set: Settings = (),
         precondition: float = 0.8,
         depth: int = DEPTH,
         seed: int = 0,
     ) -> None:
         self.device = device
         self.options: dict[str, Any] = {
-            "set_values": several(set_values),
+            "set": settings.listed(set),
             "closed_loop": True,
             "queue_depth": depth,
             "seed": seed,
         }
         self.precondition = precondition
-        text = flash.device.changed(device, set_values)["capacity"]
+        text = flash.device.changed(device, set)["capacity"]
         self.capacity = _core.parse_bytes(text["value"] if isinstance(text, dict) else text)
         self._folder = tempfile.TemporaryDirectory(prefix="gordon-tune-")
 

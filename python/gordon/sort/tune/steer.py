@@ -8,15 +8,15 @@ sizes are the starting point.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from os import fspath
 from typing import TypedDict
 
-from gordon import __version__, flash
+from gordon import __version__, flash, settings
 from gordon.files import write_all
 from gordon.human import binary, figures, short
-from gordon.options import several
+from gordon.options import Settings
 from gordon.options.sorting import FlashTuning, Tuning
 from gordon.presets import Device
 from gordon.sort.tune.point import TRANSFERS, Chosen, Point, toml
@@ -109,7 +109,7 @@ def steer(
     output: str | os.PathLike[str] | None,
     device: Device,
     *,
-    set_values: Sequence[str] = (),
+    set: Settings = (),
     precondition: float = FlashTuning.precondition,
     records: int = 10_000_000,
     most: int = MOST,
@@ -122,9 +122,7 @@ def steer(
     """
     size = -(-records * RECORD // ALIGN) * ALIGN
     at = Layout(size)
-    with Simulated(
-        device, set_values=set_values, precondition=precondition, seed=seed
-    ) as simulated:
+    with Simulated(device, set=set, precondition=precondition, seed=seed) as simulated:
         simulated.room(size, 3)
         before = [*sequential("write", at.input, size, ALIGN)]
         simulated.run([*before, *sequential("write", at.temp, size, ALIGN)], keep="base")
@@ -145,7 +143,7 @@ def steer(
         "kind": "modelled: every value comes from the simulated device",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "device": flash.device.name(device),
-        "set": several(set_values),
+        "set": settings.listed(set),
         "capacity_bytes": capacity,
         "precondition": precondition,
         "queue_depth": depth,

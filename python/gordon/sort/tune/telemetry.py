@@ -271,7 +271,7 @@ class Watch:
 
 def watch(socket: str) -> Watch:
     """A watch of a device served by `gordon block serve --socket`."""
-    return Watch(lambda: block.stat(socket))
+    return Watch(lambda: block.stat(socket).report)
 
 
 def about(status: BlockStatus) -> Export:

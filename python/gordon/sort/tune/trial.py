@@ -138,7 +138,8 @@ class Trials:
         options = self.given | point.options(self.temp)
         self._own_peak = forget_peak()
         self.began = time.monotonic()
-        return sort.run(self.source, self.output, **options).report
+        made: TimedSort = sort.run(self.source, self.output, **options).report
+        return made
 
     def check(self, config: Path, checksum: str | None) -> None:
         """Sorts with the file of settings and validates the output. Raises GordonError."""

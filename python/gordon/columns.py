@@ -1,43 +1,41 @@
-"""Results of costs as tables: columns by name, a value for each row.
+"""Results as tables: columns by name, a value for each row.
 
-    result = gordon.cost.tco("sort.trace", "framework-desktop")
-    polars.DataFrame(gordon.cost.tables.of(result)["cost_by"])
-    gordon.cost.tables.to_parquet(result, "tables")
-
-The table `values` has one row, with all values of the result except lists of rows; nested keys are
+The table `values` has one row, with all values of a result except lists of rows; nested keys are
 joined by `_` (`run_inputs_energy_j`). Each list of rows is a table of its own, by its key.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from os import PathLike, fspath
 from typing import Any
 
 from gordon import _core
-
-__all__ = ["of", "to_parquet"]
 
 #: The table of the values that are not lists of rows.
 VALUES = "values"
 
 Row = dict[str, Any]
-Table = dict[str, list[Any]]
+Columns = dict[str, list[Any]]
 
 
-def of(result: Mapping[str, Any]) -> dict[str, Table]:
+def of(result: Mapping[str, Any]) -> dict[str, Columns]:
     """The tables of a result that have a column."""
     lists: dict[str, list[Row]] = {}
     row: Row = {}
     _flatten(result, "", row, lists)
     rows = {VALUES: [row]} | {name: _joined(table) for name, table in lists.items()}
-    made = {name: _columns(table) for name, table in rows.items()}
+    made = {name: of_rows(table) for name, table in rows.items()}
     return {name: table for name, table in made.items() if table}
 
 
-def to_parquet(result: Mapping[str, Any], folder: str | PathLike[str]) -> None:
-    """Writes each table of a result to the folder, as NAME.parquet."""
-    listed = [[name, list(table.items())] for name, table in of(result).items()]
-    _core.tables_write(json.dumps(listed), fspath(folder))
+def of_rows(rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """A column for each key of the rows, in order of appearance; None where a row lacks it."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def arrow(columns: Columns) -> "_core.Table":
+    """Columns for libraries that read Arrow."""
+    return _core.Table.of(json.dumps(list(columns.items())))
 
 
 def _flatten(value: Mapping[str, Any], before: str, row: Row, lists: dict[str, list[Row]]) -> None:
@@ -63,9 +61,3 @@ def _joined(rows: Sequence[Row]) -> list[Row]:
         found.append({})
         _flatten(row, "", found[-1], {})
     return found
-
-
-def _columns(rows: list[Row]) -> Table:
-    """A column for each key of the rows, in order of appearance; None where a row lacks it."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}

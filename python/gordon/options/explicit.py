@@ -1,0 +1,56 @@
+"""Functions that take the options of tables as keywords.
+
+    @explicit(TraceLoad, FlashRun)
+    def replay(trace: Path, **options: Unpack[keywords.FlashReplay]) -> Result: ...
+
+The types of the keywords are in `gordon.options.keywords`, which type checkers and editors read.
+This module gives `help()` and `inspect.signature()` the names, types, defaults and texts.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, fields
+from inspect import Parameter
+from typing import Annotated, Any, TypeVar, get_origin
+
+from gordon.options.table import options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def explicit(*tables: type[Any], without: Sequence[str] = ()) -> Callable[[F], F]:
+    """A decorator for a function that takes the options of tables as `**options`: its signature
+    and its help list them, all `without` some."""
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        known = signature.parameters
+        listed = {name: one for name, one in known.items() if one.kind is not Parameter.VAR_KEYWORD}
+        texts: dict[str, str] = {}
+        for table in tables:
+            for field, option in zip(fields(table), options(table), strict=True):
+                name = field.name
+                if name in without or name in listed:
+                    continue
+                default = Parameter.empty if field.default is MISSING else field.default
+                kind = field.type
+                if get_origin(kind) is Annotated:
+                    kind = kind.__origin__  # type: ignore[union-attr]
+                listed[name] = Parameter(
+                    name, Parameter.KEYWORD_ONLY, default=default, annotation=kind
+                )
+                texts[name] = option.help + (
+                    f" Default: {option.default}." if option.default else ""
+                )
+        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=list(listed.values())
+        )
+        about = [
+            textwrap.fill(f"{name}: {text}", 96, initial_indent="    ", subsequent_indent=" " * 8)
+            for name, text in texts.items()
+        ]
+        function.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n" + "\n".join(about)
+        return function
+
+    return decorate
