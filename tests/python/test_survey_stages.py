@@ -77,7 +77,7 @@ def test_every_model_has_the_limits_of_the_stages_of_a_run(
             assert sum(shares["limits"].values()) == pytest.approx(1)
     assert stages[2]["samples"] == pytest.approx(0.05 / 0.2, rel=0.2)
     assert (stages[3]["samples"], stages[3]["recorded"], stages[3]["designs"]) == (0, None, [])
-    json.dumps(result, allow_nan=False)
+    json.dumps(result.report, allow_nan=False)
 
 
 @pytest.mark.parametrize("space", [GRID, "modern"])

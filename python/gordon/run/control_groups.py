@@ -43,8 +43,6 @@ class ControlGroup:
                 else:
                     self._write("cpu", ("cpu.cfs_period_us",), str(PERIOD_US))
                     self._write("cpu", ("cpu.cfs_quota_us",), str(quota))
-        except GordonError:
-            raise
         except (OSError, KeyError) as error:
             self.remove()
             raise GordonError(
