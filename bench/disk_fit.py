@@ -38,13 +38,17 @@ def heads(found: dict[str, Any]) -> str:
     return "not known" if found["heads"] is None else str(found["heads"])
 
 
+def parameters(made: Any) -> Any:
+    return made["parameters"]
+
+
 def ours(name: str, args: argparse.Namespace) -> list[str]:
     """A row on a preset: of its reads, then of its writes."""
     found, made = fitted(name, False, args)
-    extracted, good, truth = made.model.parameters, made.goodness, disk.load(name)
+    extracted, good, truth = parameters(made), made["goodness"], disk.load(name)
     row = [
         name,
-        f"{made.about['probes']:,}",
+        f"{made['probed']['probes']:,}",
         f"{found.check.times.completed[-1] / 6e10:.1f}",
         heads(extracted),
         str(len(extracted["zones"])),
@@ -58,9 +62,9 @@ def ours(name: str, args: argparse.Namespace) -> list[str]:
 def writes(name: str, args: argparse.Namespace) -> list[str]:
     """A row on a preset's writes."""
     found, made = fitted(name, True, args)
-    extracted, truth = made.model.parameters["writes"], disk.load(name)
+    extracted, truth = parameters(made)["writes"], disk.load(name)
     seek, cache = truth["seek"], truth["cache"]
-    row = [name, f"{made.about['probes']:,}", f"{found.check.times.completed[-1] / 6e10:.1f}"]
+    row = [name, f"{made['probed']['probes']:,}", f"{found.check.times.completed[-1] / 6e10:.1f}"]
     for kind in SEEKS:
         settle = value(seek.get("write_settle_ms", 0.0))
         times = seek.get("write", seek["read"])
@@ -80,7 +84,7 @@ def known(text: str | None) -> str:
 def theirs(name: str, args: argparse.Namespace) -> list[str]:
     """A row on a drive that DiskSim describes: what is so, then what was found."""
     _, made = fitted(name, False, args)
-    found, good, geometry = made.model.parameters, made.goodness, disk.load(name)["geometry"]
+    found, good, geometry = parameters(made), made["goodness"], disk.load(name)["geometry"]
     zones = geometry["zones"]["table"]
     cylinders = sum(zone["cylinders"] + zone.get("gap", 0) for zone in zones)
     return [

@@ -30,6 +30,7 @@ KINDS = {
     "TcoResult": ["gordon.cost.tco.Tco"],
     "FlashResult": ["gordon.reports.devices.FlashRun"],
     "DiskResult": ["gordon.reports.devices.DiskRun"],
+    "FitResult": ["gordon.disk.fit.report.FitReport"],
     "AmplificationResult": ["gordon.reports.devices.WaReport"],
     "RecordingResult": ["gordon.energy.record.Report"],
     "JouleSortResult": ["gordon.joulesort.report.Report"],

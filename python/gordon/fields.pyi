@@ -30,6 +30,11 @@ from gordon.cost.report import PartPrice as _cost_report_PartPrice
 from gordon.cost.report import Petabyte as _cost_report_Petabyte
 from gordon.cost.tco import Rented as _cost_tco_Rented
 from gordon.cost.tco import Tco as _cost_tco_Tco
+from gordon.disk.fit.report import FitProvenance as _disk_fit_report_FitProvenance
+from gordon.disk.fit.report import FitReport as _disk_fit_report_FitReport
+from gordon.disk.fit.report import Goodness as _disk_fit_report_Goodness
+from gordon.disk.fit.report import Parameters as _disk_fit_report_Parameters
+from gordon.disk.fit.report import Probed as _disk_fit_report_Probed
 from gordon.energy.account import Account as _energy_account_Account
 from gordon.energy.record import Report as _energy_record_Report
 from gordon.energy.record import Spread as _energy_record_Spread
@@ -1460,6 +1465,20 @@ class DiskResult(Result[_reports_devices_DiskRun]):
     def __getitem__(self, key: Literal["simulated_s", "waking_s"]) -> float: ...
     @overload
     def __getitem__(self, key: Literal["warnings"]) -> list[str]: ...
+
+class FitResult(Result[_disk_fit_report_FitReport]):
+    probed: _disk_fit_report_Probed
+    parameters: _disk_fit_report_Parameters
+    goodness: _disk_fit_report_Goodness
+    provenance: _disk_fit_report_FitProvenance
+    @overload  # type: ignore[override]
+    def __getitem__(self, key: Literal["probed"]) -> _disk_fit_report_Probed: ...
+    @overload
+    def __getitem__(self, key: Literal["parameters"]) -> _disk_fit_report_Parameters: ...
+    @overload
+    def __getitem__(self, key: Literal["goodness"]) -> _disk_fit_report_Goodness: ...
+    @overload
+    def __getitem__(self, key: Literal["provenance"]) -> _disk_fit_report_FitProvenance: ...
 
 class AmplificationResult(Result[_reports_devices_WaReport]):
     config: dict[str, Any]

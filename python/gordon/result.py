@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gordon._core import Table
 
 T_co = TypeVar("T_co", bound=Mapping[str, Any], covariant=True)
+#: A figure in plotly's format, as JSON has it.
+Spec = dict[str, Any]
 #: Rows that a notebook shows.
 SHOWN = 20
 #: Values that a text shows.
@@ -176,7 +178,7 @@ class Result(Mapping[str, Any], Generic[T_co]):
             raise unknown("figure", name, list(specs))
         return self.figures()[name]
 
-    def _figures(self) -> dict[str, dict[str, Any]]:
+    def _figures(self) -> dict[str, Spec]:
         """The figures in plotly's format, by name."""
         return {}
 

@@ -9,7 +9,7 @@ from gordon.columns import Columns
 from gordon.errors import GordonError
 from gordon.parts import unknown
 from gordon.reports.devices import DiskRun, FlashRun
-from gordon.result import Result
+from gordon.result import Result, Spec
 
 if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind
@@ -59,7 +59,7 @@ class Run(Result[D_co]):
 
         return render([self])
 
-    def _figures(self) -> dict[str, dict[str, Any]]:
+    def _figures(self) -> dict[str, Spec]:
         from gordon.report.run_figures import figures
 
         return figures([self])
@@ -132,7 +132,7 @@ class Comparison(Result[ComparedDevices], Generic[R]):
 
         return render(self.results)
 
-    def _figures(self) -> dict[str, dict[str, Any]]:
+    def _figures(self) -> dict[str, Spec]:
         from gordon.report.run_figures import figures
 
         return figures(self.results)

@@ -28,6 +28,11 @@ PRESETS = sorted(parts.names("disk"))
 HEADS_HIDDEN = {"ide-flashcache"}
 
 
+def parameters(found: fit.Fit) -> Any:
+    """The parameters, whose parts are there where a test reads them."""
+    return found["parameters"]
+
+
 def ms(field: Any) -> float:
     return parse_ns(value(field)) / 1e6
 
@@ -49,7 +54,7 @@ def near(true: float, within: float = 0.05) -> Any:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_parameters_come_back(tmp_path: Path, preset: str) -> None:
     found = fitted(tmp_path, preset)
-    truth, extracted = disk.load(preset), found.report["parameters"]
+    truth, extracted = disk.load(preset), parameters(found)
     geometry, seek, cache = truth["geometry"], truth["seek"], truth["cache"]
 
     assert extracted["rpm"] == value(geometry["rpm"])
@@ -98,7 +103,7 @@ def test_parameters_come_back(tmp_path: Path, preset: str) -> None:
 def test_drives_of_another_make_are_known_too(tmp_path: Path, preset: str) -> None:
     """One command at a time, overheads for each kind, spares, skews of single zones."""
     found = fitted(tmp_path, preset)
-    geometry, extracted = disk.load(preset)["geometry"], found.report["parameters"]
+    geometry, extracted = disk.load(preset)["geometry"], parameters(found)
     assert extracted["rpm"] == value(geometry["rpm"])
     assert extracted["heads"] == value(geometry["heads"])
     cylinders = sum(zone["cylinders"] for zone in geometry["zones"]["table"])
@@ -109,7 +114,7 @@ def test_drives_of_another_make_are_known_too(tmp_path: Path, preset: str) -> No
 @pytest.mark.parametrize("preset", PRESETS)
 def test_writes_show_write_seeks_and_the_write_cache(tmp_path: Path, preset: str) -> None:
     found = fitted(tmp_path, preset, write=True)
-    truth, extracted = disk.load(preset), found.report["parameters"]["writes"]
+    truth, extracted = disk.load(preset), parameters(found)["writes"]
     seek, settle = truth["seek"], value(truth["seek"].get("write_settle_ms", 0.0))
     for name in ("track_to_track", "average", "full_stroke"):
         true = ms(seek["write"][name]) if "write" in seek else ms(seek["read"][name]) + settle
@@ -140,7 +145,7 @@ def test_a_write_cache_is_found_or_reported_as_unknown(
     run: Run, tmp_path: Path, setting: tuple[str, ...], limit: int | None, pieces: int | None
 ) -> None:
     found = fitted(tmp_path, "sata-7200-1tb", write=True, set=setting)
-    extracted = found.report["parameters"]["writes"]
+    extracted = parameters(found)["writes"]
     assert (extracted["cache_bytes"], extracted["extents"]) == (limit and near(limit, 0.01), pieces)
     shown = run("disk", "fit", str(tmp_path / "probes.parquet")).out
     assert ("size unknown" in shown) == (limit is None)
@@ -192,7 +197,7 @@ def test_unclear_times_leave_the_write_cache_unknown(leak: int, pieces: int | No
 def test_write_through_is_detected(tmp_path: Path) -> None:
     setting = ("cache.write_through=true",)
     found = fitted(tmp_path, "sata-7200-1tb", write=True, set=setting)
-    assert found.report["parameters"]["writes"]["through"]
+    assert parameters(found)["writes"]["through"]
     assert found.config["cache"]["write_through"] is True
 
 
@@ -203,7 +208,7 @@ def test_a_late_host_does_not_change_the_fit(tmp_path: Path, preset: str, heads:
     # Tracks to a thousandth of a percent: far away within a zone it is the same track still.
     assert pitch == near(fit.probe(None, still, device=preset).cylinder.pitch, 1e-5)
     found = fit.fit(log)
-    truth, fitted = disk.load(preset), found.report["parameters"]
+    truth, fitted = disk.load(preset), parameters(found)
     zones = value(truth["geometry"]["zones"]["linear"]["count"])
     assert (fitted["rpm"], fitted["heads"], len(fitted["zones"])) == (7200, heads, zones)
     for name in ("track_to_track", "average", "full_stroke"):
@@ -235,7 +240,7 @@ def test_other_values_are_detected(tmp_path: Path) -> None:
         "geometry.rpm=5900", "geometry.heads=6", "seek.head_switch=0.8ms", "cache.segments=10",
         "cache.read_ahead=200KiB", "interface.rate_per_s=150MB", "interface.overhead=250us",
     )  # fmt: skip
-    extracted = fitted(tmp_path, "sata-7200-1tb", set=setting).report["parameters"]
+    extracted = parameters(fitted(tmp_path, "sata-7200-1tb", set=setting))
     assert (extracted["rpm"], extracted["heads"], extracted["read_cache"]["segments"]) == (
         5900,
         6,
@@ -282,7 +287,8 @@ def test_sectors_of_4096_bytes(preset: str) -> None:
     truth, wide = disk.load(preset), Wide({"device": device.made(preset, None, ())})
     found = answered(extract(wide.capacity() // 4096, 1, True), wide)
     made = model(found, disk.load("sata-7200-1tb"), "itself", "it", 4096)
-    fitted, geometry, cache = made.parameters, truth["geometry"], truth["cache"]
+    fitted: Any = made.parameters
+    geometry, cache = truth["geometry"], truth["cache"]
     assert fitted["sectors"] == value(geometry["sectors"])
     assert fitted["rpm"] == value(geometry["rpm"])
     assert fitted["heads"] == (None if preset in HEADS_HIDDEN else value(geometry["heads"]))

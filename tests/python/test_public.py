@@ -35,7 +35,7 @@ from conftest import raises
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Modules with public functions besides the packages.
-MODULES = ("cache.tiered", "cache.web")
+MODULES = ("cache.tiered", "cache.web", "disk.fit")
 PLACES = [
     f"gordon.{name}"
     for name in (
@@ -45,7 +45,15 @@ PLACES = [
 ]
 #: Functions that list or find something; the others return a result.
 PLAIN = {
-    *("cache.policies", "disk.load", "disk.names", "disk.text", "flash.load", "flash.names"),
+    *(
+        "cache.policies",
+        "disk.load",
+        "disk.names",
+        "disk.fit.probe",
+        "disk.text",
+        "flash.load",
+        "flash.names",
+    ),
     *("flash.text", "energy.candidates", "energy.chosen", "energy.named", "run.is_run"),
     *("run.traces", "storage.is_kept", "sweep.load", "trace.formats", "trace.read"),
     *("trace.summary", "workload.plan", "workload.run_planned", "reproduce.agreement"),

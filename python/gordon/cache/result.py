@@ -1,6 +1,6 @@
 """Results of simulated caches: mappings with tables and pages."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gordon import fields
 from gordon.cache import sentences
@@ -8,8 +8,7 @@ from gordon.cache.columns import tables
 from gordon.columns import Columns
 from gordon.human import binary
 from gordon.reports.cache import CacheReport, FlashCacheReport
-
-Specs = dict[str, dict[str, Any]]
+from gordon.result import Spec
 
 
 class CacheResult(fields.CacheResult):
@@ -53,7 +52,7 @@ class CacheSweepResult(fields.CacheSweepResult):
 
         return render(self.report)
 
-    def _figures(self) -> Specs:
+    def _figures(self) -> dict[str, Spec]:
         from gordon.cache.page import drawn
 
         return drawn(self["points"])
@@ -75,7 +74,7 @@ class TwoLevelSweepResult(fields.TwoLevelSweepResult):
 
         return render(self.report)
 
-    def _figures(self) -> Specs:
+    def _figures(self) -> dict[str, Spec]:
         from gordon.cache.flashcache_page import figures
 
         return figures(self["points"])
@@ -97,7 +96,7 @@ class CurveResult(fields.CurveResult):
 
         return render(self.report)
 
-    def _figures(self) -> Specs:
+    def _figures(self) -> dict[str, Spec]:
         from gordon.cache.curve_page import drawn
 
         return drawn(self.report)
@@ -119,7 +118,7 @@ class TieredResult(fields.TieredResult):
 
         return render(self.report)
 
-    def _figures(self) -> Specs:
+    def _figures(self) -> dict[str, Spec]:
         from gordon.cache.tiered_page import drawn
 
         return drawn(self.report)

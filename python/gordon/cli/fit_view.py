@@ -1,6 +1,6 @@
 """The screen and the plot of a fitted disk."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gordon import picture
 from gordon.cli.terminal import Output
@@ -8,12 +8,15 @@ from gordon.human import binary, figures
 
 if TYPE_CHECKING:
     from gordon.disk.fit import Fit
+    from gordon.disk.fit.report import CacheFound, Parameters, WritesFound, ZoneFound
 
 
 def show(console: Output, fitted: "Fit") -> None:
     """The parameters, and how good they are."""
-    found, good = fitted.model.parameters, fitted.goodness
-    console.text(f"{fitted.about['target']}: fitted to {fitted.about['probes']:,} timed requests")
+    found, good = fitted["parameters"], fitted["goodness"]
+    console.text(
+        f"{fitted['probed']['target']}: fitted to {fitted['probed']['probes']:,} timed requests"
+    )
     rows = [
         ("revolution", f"{found['revolution_ms']:.4f} ms ({found['rpm']:,} rpm)"),
         ("capacity", f"{found['sectors']:,} sectors, {found['cylinders']:,} cylinders"),
@@ -24,13 +27,14 @@ def show(console: Output, fitted: "Fit") -> None:
     ]
     if found["head_switch_ms"] is not None:
         rows.append(("head switch", f"{figures(found['head_switch_ms'])} ms"))
-    if found["read_cache"] is None:
+    overhead, rate = found["overhead_us"], found["interface_mb_s"]
+    if found["read_cache"] is None or overhead is None or rate is None:
         rows.append(("read cache", "none seen: no read was served from memory"))
     else:
         rows += [
             ("read cache", _cache(found["read_cache"])),
-            ("overhead", f"{figures(found['overhead_us'])} us"),
-            ("interface", f"{figures(found['interface_mb_s'])} MB/s"),
+            ("overhead", f"{figures(overhead)} us"),
+            ("interface", f"{figures(rate)} MB/s"),
         ]
     rows += _writes(found["writes"])
     for name, value in rows:
@@ -44,12 +48,12 @@ def show(console: Output, fitted: "Fit") -> None:
     )
 
 
-def _zones(zones: list[dict[str, Any]]) -> str:
+def _zones(zones: "list[ZoneFound]") -> str:
     first, last = zones[0]["sectors_per_track"], zones[-1]["sectors_per_track"]
     return f"{len(zones)}, {first:,} to {last:,} sectors per track"
 
 
-def _skews(found: dict[str, Any]) -> str:
+def _skews(found: "Parameters") -> str:
     track, cylinder = figures(found["track_skew_ms"]), figures(found["cylinder_skew_ms"])
     return f"{track} ms from track to track, {cylinder} to the next cylinder"
 
@@ -59,14 +63,14 @@ def _seeks(name: str, seek: dict[str, float]) -> list[tuple[str, str]]:
     return [(name, words)]
 
 
-def _cache(cache: dict[str, Any]) -> str:
+def _cache(cache: "CacheFound") -> str:
     return (
         f"{binary(cache['bytes'])} in {cache['segments']} segments, "
         f"{binary(cache['read_ahead_bytes'])} read ahead"
     )
 
 
-def _writes(writes: dict[str, Any] | None) -> list[tuple[str, str]]:
+def _writes(writes: "WritesFound | None") -> list[tuple[str, str]]:
     if writes is None:
         return []
     rows = _seeks("write seek", writes["seek_ms"])
@@ -82,7 +86,7 @@ def draw(path: str, fitted: "Fit") -> None:
     """Seek times over distance with the curve through them, and sectors a track over the disk."""
     from gordon.arrays import np
 
-    found = fitted.model.parameters
+    found = fitted["parameters"]
     figure = picture.figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     distances = np.array([seek["cylinders"] for seek in found["seeks"]], dtype=np.float64)

@@ -1,12 +1,11 @@
 """Results of surveys: mappings with tables and pages."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gordon import fields
 from gordon.columns import Columns
+from gordon.result import Spec
 from gordon.survey import results
-
-Specs = dict[str, dict[str, Any]]
 
 
 class Survey(fields.Survey):
@@ -24,7 +23,7 @@ class Survey(fields.Survey):
 
         return super()._tables() | {"designs": table(self.report)}
 
-    def _figures(self) -> Specs:
+    def _figures(self) -> dict[str, Spec]:
         from gordon.survey.figure import drawn
 
         return drawn(self.report)

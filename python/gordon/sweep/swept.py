@@ -1,8 +1,9 @@
 """The result of a sweep."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gordon import fields
+from gordon.result import Spec
 
 
 class SweepResult(fields.SweepResult):
@@ -20,7 +21,7 @@ class SweepResult(fields.SweepResult):
 
         return render(self.report)
 
-    def _figures(self) -> dict[str, dict[str, Any]]:
+    def _figures(self) -> dict[str, Spec]:
         from gordon.sweep.page import drawn
 
         return drawn(self.report)

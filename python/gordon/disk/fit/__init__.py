@@ -9,20 +9,20 @@
 """
 
 import json
-from dataclasses import dataclass
-from functools import cached_property
 from os import fspath
 from typing import Any
 
-from gordon import __version__, _core
+from gordon import __version__, _core, fields
 from gordon.disk import device as devices
 from gordon.disk.fit.asking import Prober, Probes, Progress, Recorded, Recorder, answered
 from gordon.disk.fit.extract import Found, extract
 from gordon.disk.fit.model import Model, goodness, model
+from gordon.disk.fit.report import FitReport
 from gordon.disk.fit.toml import text
 from gordon.errors import GordonError
-from gordon.options import Path, Settings
+from gordon.options import Config, Path, Settings
 from gordon.presets import Device
+from gordon.reports.storage import TargetDescription
 
 __all__ = ["Fit", "fit", "probe"]
 
@@ -32,7 +32,7 @@ class _Simulated:
 
     sector = 512
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         self._prober = _core.DiskProber(json.dumps(config))
 
     def capacity(self) -> int:
@@ -47,7 +47,7 @@ class _Real:
 
     def __init__(self, path: Path, write: bool) -> None:
         self._path, self._write = fspath(path), write
-        self.about: dict[str, Any] = json.loads(_core.io_target(self._path))
+        self.about: TargetDescription = json.loads(_core.io_target(self._path))
         self.sector = int(self.about["sector_bytes"])
 
     def capacity(self) -> int:
@@ -95,34 +95,26 @@ def probe(
     return found
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(fields.FitResult):
     """A disk fitted to a log of probes."""
 
-    about: dict[str, Any]
-    model: Model
-    goodness: dict[str, float]
-    provenance: dict[str, Any]
+    def __init__(self, report: FitReport, model: Model) -> None:
+        super().__init__(report)
+        self.model = model
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Config:
         """The fitted disk, as `gordon.disk.replay` takes it."""
         return self.model.config
 
-    @cached_property
+    @property
     def toml(self) -> str:
         """The fitted disk as a TOML file."""
-        return text(self.config, self.about, self.goodness)
+        return text(self.config, self["probed"], self["goodness"])
 
-    @property
-    def report(self) -> dict[str, Any]:
-        """The parameters; keys are in snake_case and carry their units."""
-        return {
-            "probed": self.about,
-            "parameters": self.model.parameters,
-            "goodness": self.goodness,
-            "provenance": self.provenance,
-        }
+    def says(self) -> str:
+        probed, found = self["probed"], self["parameters"]
+        return f"{probed['target']}, {found['rpm']:,} rpm, {found['sectors']:,} sectors"
 
 
 def fit(log: Path, *, like: Device = devices.DEFAULT, progress: Progress | None = None) -> Fit:
@@ -147,5 +139,16 @@ def fit(log: Path, *, like: Device = devices.DEFAULT, progress: Progress | None 
     name = devices.name(like, None)
     origin = f"{about['target']}" + (" (simulated)" if about.get("simulated") else "")
     fitted = model(found, devices.load(like), name, origin, recorded.sector)
-    provenance = {"gordon": __version__, "log": fspath(log), "like": name}
-    return Fit(about, fitted, goodness(found, fitted.config, recorded.sector), provenance)
+    return Fit(
+        {
+            "probed": about,
+            "parameters": fitted.parameters,
+            "goodness": goodness(found, fitted.config, recorded.sector),
+            "provenance": {"gordon": __version__, "log": fspath(log), "like": name},
+        },
+        fitted,
+    )
+
+
+def __dir__() -> list[str]:
+    return __all__

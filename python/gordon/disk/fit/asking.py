@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from gordon import _core
 from gordon.arrays import NDArray, np
+from gordon.disk.fit.report import Probed
 from gordon.errors import GordonError
 from gordon.options import Path
 
@@ -117,7 +118,7 @@ class Recorded:
         self.path = fspath(path)
         about, (ops, *others), self._answers = _core.probes_read(self.path)
         self._probes = [list(ops), *others]
-        self.about: dict[str, Any] = json.loads(about)
+        self.about: Probed = json.loads(about)
         missing = [key for key in _ABOUT if key not in self.about]
         if missing:
             raise self._of_another_version(f"this log has no `{missing[0]}`")

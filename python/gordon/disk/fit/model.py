@@ -10,6 +10,7 @@ from gordon.arrays import np
 from gordon.disk.fit.arm import Least
 from gordon.disk.fit.asking import Floats
 from gordon.disk.fit.extract import Found
+from gordon.disk.fit.report import Goodness, Parameters
 
 # Bytes of a sector of ours.
 SECTOR = 512
@@ -59,7 +60,7 @@ class Model:
     config: dict[str, Any]
     curve: Curve
     """The seek curve of reads."""
-    parameters: dict[str, Any]
+    parameters: Parameters
     """The parameters for reports, with units in their keys."""
 
 
@@ -172,10 +173,11 @@ def _zones(found: Found, unit: int) -> list[dict[str, int]]:
     return table
 
 
-def _parameters(found: Found, through: Curve, cylinders: int, sector: int) -> dict[str, Any]:
+def _parameters(found: Found, through: Curve, cylinders: int, sector: int) -> Parameters:
     """The parameters of a disk with this number of cylinders, for reports."""
     unit, memory, written = sector // SECTOR, found.memory, found.writes
     switch = found.arm.head_switch
+    room = written.room if written else None
     return {
         "sectors": found.sectors * unit,
         "revolution_ms": found.spindle.revolution / 1e6,
@@ -208,12 +210,12 @@ def _parameters(found: Found, through: Curve, cylinders: int, sector: int) -> di
         "writes": None
         if written is None
         else {
-            "through": written.room is None,
+            "through": room is None,
             "seek_ms": {
                 name: time / 1e6 for name, time in curve(written.seeks).three(cylinders).items()
             },
-            "cache_bytes": written.room and written.room.sectors and written.room.sectors * sector,
-            "extents": written.room and written.room.pieces,
+            "cache_bytes": None if room is None or room.sectors is None else room.sectors * sector,
+            "extents": None if room is None else room.pieces,
         },
     }
 
@@ -248,7 +250,7 @@ def _size(count: int) -> str:
     return f"{count}B"
 
 
-def goodness(found: Found, config: dict[str, Any], sector: int = SECTOR) -> dict[str, float]:
+def goodness(found: Found, config: dict[str, Any], sector: int = SECTOR) -> Goodness:
     """The distance between the response times of the probed and of the fitted disk, for the random
     reads at the end of the probes.
 

@@ -5,6 +5,9 @@ from typing import Any
 
 import jinja2
 
+from gordon.disk.fit.report import Goodness, Probed
+from gordon.options import Config
+
 # A value with its source is a line; what is bare is written as it is.
 _TEMPLATE = """\
 # Fitted by gordon {{ about.gordon }} to probes of {{ about.target }}\
@@ -26,7 +29,7 @@ summary = {{ config.summary|json }}
 """
 
 
-def text(config: dict[str, Any], about: dict[str, Any], goodness: dict[str, Any]) -> str:
+def text(config: Config, about: Probed, goodness: Goodness) -> str:
     """The file."""
     # No HTML is made of this.
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True)  # noqa: S701
@@ -37,7 +40,7 @@ def text(config: dict[str, Any], about: dict[str, Any], goodness: dict[str, Any]
     )
 
 
-def _tables(prefix: str, table: dict[str, Any]) -> Any:
+def _tables(prefix: str, table: Config) -> Any:
     """Tables in the order of the file: those with values of their own first."""
     for key, value in table.items():
         if isinstance(value, dict) and not _is_value(value):
