@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 #: Kinds of errors of the system, with the number of its reason. Other errors have it in their text.
 SYSTEM = {
@@ -48,16 +49,10 @@ class GordonError(Exception):
     empty for an error that has no kind yet.
     """
 
-    def __new__(cls, message: str = "", hint: str = "", kind: str = "") -> "GordonError":
-        made: type[GordonError] = cls
-        if cls is GordonError:
-            number = _number(message, kind)
-            if number is not None:
-                made = _BY_NUMBER.get(number, SystemFailureError)
-            elif kind.startswith(VALUES):
-                made = InvalidValueError
-        new = OSError.__new__ if issubclass(made, OSError) else Exception.__new__
-        return new(made, message, hint)
+    def __new__(cls, *given: Any, **named: Any) -> "GordonError":
+        if cls is not GordonError:
+            return super().__new__(cls, *given)
+        return _made(*given, **named)
 
     def __init__(self, message: str, hint: str = "", kind: str = "") -> None:
         super().__init__(message, hint)
@@ -121,6 +116,17 @@ _BY_NUMBER: dict[int, type[GordonError]] = {
     errno.EACCES: NotPermittedError,
     errno.EPERM: NotPermittedError,
 }
+
+
+def _made(message: str, hint: str = "", kind: str = "") -> GordonError:
+    """An error of the class that its kind and its text ask for, before its `__init__`."""
+    number = _number(message, kind)
+    if number is not None:
+        return OSError.__new__(_BY_NUMBER.get(number, SystemFailureError), message, hint)
+    made = InvalidValueError if kind.startswith(VALUES) else GordonError
+    return Exception.__new__(made, message, hint)
+
+
 #: Reasons as the system words them.
 _REASONS = {os.strerror(number): number for number in errno.errorcode}
 

@@ -57,7 +57,7 @@ def page(result: Any) -> str:
 def test_every_model_has_the_limits_of_the_stages_of_a_run(
     staged: Path, space: str, model: str | None
 ) -> None:
-    result: Any = gordon.survey.run(staged, space=space, model=model)
+    result: Any = gordon.survey.run(staged, space=space, model=model).report
     timeline = result["timeline"]
     assert [node["name"] for node in timeline["nodes"]] == ["node-1", "node-2"]
     for node in timeline["nodes"]:
@@ -77,18 +77,18 @@ def test_every_model_has_the_limits_of_the_stages_of_a_run(
             assert sum(shares["limits"].values()) == pytest.approx(1)
     assert stages[2]["samples"] == pytest.approx(0.05 / 0.2, rel=0.2)
     assert (stages[3]["samples"], stages[3]["recorded"], stages[3]["designs"]) == (0, None, [])
-    json.dumps(result.report, allow_nan=False)
+    json.dumps(result, allow_nan=False)
 
 
 @pytest.mark.parametrize("space", [GRID, "modern"])
 def test_stages_change_nothing_else(tmp_path: Path, trace: str, plain: Path, space: str) -> None:
-    before: Any = gordon.survey.run(plain, space=space)
+    before: Any = gordon.survey.run(plain, space=space).report
     assert "timeline" not in before
     html = page(before)
     assert "plot-stages" not in html
     file = plain / "run.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"stages": STAGES}))
-    after: Any = gordon.survey.run(plain, space=space)
+    after: Any = gordon.survey.run(plain, space=space).report
     assert after.pop("timeline")
     assert after == before
     assert page(after) == html
@@ -111,7 +111,7 @@ def test_a_file_of_stages_is_drawn_too(run: Run, trace: str) -> None:
 
 @pytest.mark.parametrize("space", [GRID, "modern"])
 def test_the_report_has_a_row_for_each_stage(staged: Path, space: str) -> None:
-    result: Any = gordon.survey.run(staged, space=space)
+    result: Any = gordon.survey.run(staged, space=space).report
     html = page(result)
     assert "<img src=x" not in html
     document = Document(html)
@@ -127,7 +127,7 @@ def test_the_report_has_a_row_for_each_stage(staged: Path, space: str) -> None:
 
 
 def test_what_a_trace_does_not_show_is_a_dash(staged: Path) -> None:
-    result: Any = gordon.survey.run(staged, space=GRID)
+    result: Any = gordon.survey.run(staged, space=GRID).report
     for stage in result["timeline"]["stages"][:3]:
         stage["recorded"] |= {"limits": None, "cpu_share": None, "disk_bytes_per_s": None}
     for node in result["timeline"]["nodes"]:
@@ -140,7 +140,7 @@ def test_what_a_trace_does_not_show_is_a_dash(staged: Path) -> None:
 def test_the_browser_draws_bands_behind_the_nodes(
     staged: Path, tmp_path: Path, space: str, nodes: int
 ) -> None:
-    result: Any = gordon.survey.run(staged, space=space)
+    result: Any = gordon.survey.run(staged, space=space).report
     timeline = result["timeline"]
     timeline["nodes"] = [
         timeline["nodes"][at % 2] | {"name": f"node-{at + 1}"} for at in range(nodes)
