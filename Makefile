@@ -15,7 +15,7 @@
 # make notebooks  runs docs/notebooks and compares what their cells print with what they hold
 # make wheel  builds the wheel, installs it into an empty environment, and times the first answer
 # make site   builds the site of docs/ into build/site
-# make reference  writes docs/REFERENCE.md and the manual pages in man
+# make reference  writes docs/REFERENCE.md, docs/API.md and the manual pages in man
 # make recording  runs a session and writes it as docs/session.svg
 # make third-party  writes THIRD-PARTY.txt, the licences of what the wheel carries of others
 # make results  writes the types of reports, of keywords and of the keys of results
@@ -177,6 +177,7 @@ site: build
 reference: build
 	$(VENV)/python scripts/build/reference.py
 	$(VENV)/python scripts/build/man.py
+	$(VENV)/python scripts/build/api.py
 
 results: build
 	$(VENV)/python scripts/build/results.py

@@ -23,6 +23,7 @@ from gordon.errors import GordonError
 from gordon.human import figures, percent
 from gordon.options import Config, Size, in_bytes
 from gordon.options.costs import PetabyteOptions
+from gordon.options.explicit import explicit
 from gordon.parameters import Parameter, flat
 from gordon.parts import Catalogue
 
@@ -67,6 +68,7 @@ class PetabyteResult(fields.PetabyteResult):
     ROWS: ClassVar = "media"
 
 
+@explicit(PetabyteOptions)
 def petabyte(
     inputs: str = PetabyteOptions.inputs,
     *,

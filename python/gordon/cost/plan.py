@@ -17,6 +17,7 @@ from gordon.errors import GordonError
 from gordon.files import read_text
 from gordon.options import Config, Path, Size, in_bytes
 from gordon.options.costs import PlanOptions
+from gordon.options.explicit import explicit
 from gordon.reports.plan import PlanReport
 from gordon.survey import table6
 
@@ -40,6 +41,7 @@ class PlanResult(fields.PlanResult):
     ROWS: ClassVar = "jobs"
 
 
+@explicit(PlanOptions)
 def plan(
     node: str,
     *,

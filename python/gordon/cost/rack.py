@@ -15,6 +15,7 @@ from gordon.cost.nodes import Node, NodeRow
 from gordon.cost.paper import Item, paper
 from gordon.errors import GordonError
 from gordon.options.costs import RackOptions
+from gordon.options.explicit import explicit
 from gordon.quantity import number
 from gordon.survey import table6
 
@@ -73,6 +74,7 @@ class RackResult(fields.RackResult):
     ROWS: ClassVar = "limits"
 
 
+@explicit(RackOptions)
 def rack(
     node: str,
     *,

@@ -14,6 +14,7 @@ from gordon.cost.rent import BreakEven, break_even
 from gordon.errors import GordonError
 from gordon.options import Path, Progress
 from gordon.options.costs import TcoOptions
+from gordon.options.explicit import explicit
 from gordon.parts import Catalogue, Part, unknown
 from gordon.quantity import value
 from gordon.reports.survey import BillReport, JobReport, Operation, TasksTime
@@ -100,6 +101,7 @@ class TcoResult(fields.TcoResult):
     """The total cost of a job or a service."""
 
 
+@explicit(TcoOptions)
 def tco(
     traces: Path | Sequence[Path],
     node: str,

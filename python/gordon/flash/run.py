@@ -11,7 +11,7 @@ from gordon.flash import device as devices
 from gordon.flash.device import DEFAULT
 from gordon.flash.result import AmplificationResult, Result
 from gordon.options import Path, Progress, keywords
-from gordon.options.devices import FlashRun
+from gordon.options.devices import Amplification, FlashRun
 from gordon.options.explicit import explicit
 from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.presets import Device
@@ -111,6 +111,7 @@ def compare(
     return FLASH.compare(trace, pattern, devices, progress, options)
 
 
+@explicit(Amplification)
 def wa(
     policy: keywords.VictimPolicy = "greedy",
     rho: float = 0.8,

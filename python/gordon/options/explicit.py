@@ -20,8 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def explicit(*tables: type[Any], without: Sequence[str] = ()) -> Callable[[F], F]:
-    """A decorator for a function that takes the options of tables as `**options`: its signature
-    and its help list them, all `without` some."""
+    """A decorator for a function that takes the options of tables, all `without` some: its help
+    lists them, and its signature has those that it takes as `**options`."""
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
@@ -31,7 +31,12 @@ def explicit(*tables: type[Any], without: Sequence[str] = ()) -> Callable[[F], F
         for table in tables:
             for field, option in zip(fields(table), options(table), strict=True):
                 name = field.name
-                if name in without or name in listed:
+                if name in without or name in texts:
+                    continue
+                texts[name] = option.help + (
+                    f" Default: {option.default}." if option.default else ""
+                )
+                if name in listed:
                     continue
                 default = Parameter.empty if field.default is MISSING else field.default
                 kind = field.type
@@ -39,9 +44,6 @@ def explicit(*tables: type[Any], without: Sequence[str] = ()) -> Callable[[F], F
                     kind = kind.__origin__  # type: ignore[union-attr]
                 listed[name] = Parameter(
                     name, Parameter.KEYWORD_ONLY, default=default, annotation=kind
-                )
-                texts[name] = option.help + (
-                    f" Default: {option.default}." if option.default else ""
                 )
         function.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=list(listed.values())

@@ -11,6 +11,7 @@ ARRAY = "gordon-slc-256g"
 #: Super-pages of 8 to 256 KiB, as of the paper's text; 2 and 4 KiB are single pages.
 SIZES = tuple(1 << n for n in range(13, 19))
 LARGE = 64 << 10
+SEQUENTIAL: dict[str, Pattern] = {"read": "sequential-read", "write": "sequential-write"}
 #: Bytes of a run, and bytes outstanding.
 RUN, OUTSTANDING = 1 << 28, 4 << 20
 
@@ -45,10 +46,10 @@ def _row(what: str, ours: float, number: str, unit: str, reason: str) -> Row:
 def _peaks() -> list[Row]:
     """Sequential transfers at 133 MHz, and at the rates of slower and faster buses."""
     found = []
-    for op in ("read", "write"):
-        base = _mb_s(f"sequential-{op}", LARGE)
-        slow = _mb_s(f"sequential-{op}", LARGE, "timing.bus_rate=40MHz")
-        fast = _mb_s(f"sequential-{op}", LARGE, "timing.bus_rate=400MHz")
+    for op, pattern in SEQUENTIAL.items():
+        base = _mb_s(pattern, LARGE)
+        slow = _mb_s(pattern, LARGE, "timing.bus_rate=40MHz")
+        fast = _mb_s(pattern, LARGE, "timing.bus_rate=400MHz")
         over = "Commands and out-of-band bytes occupy the buses, too."
         found += [
             _row(f"peak bandwidth, sequential {op}s", base, "peak", "MB/s", over),

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from gordon import _core, settings
 from gordon.errors import GordonError
 from gordon.options import Path, Progress, Settings, several
+from gordon.options.explicit import explicit
 from gordon.options.surveys import MODELS, SurveyOptions
 from gordon.parts import unknown
 from gordon.run.inputs import Inputs, expand
@@ -29,6 +30,7 @@ from gordon.survey.service import Service
 from gordon.survey.stages import of as stages_of
 
 
+@explicit(SurveyOptions)
 def run(
     traces: Path | Sequence[Path],
     *,
@@ -68,10 +70,8 @@ def run(
     nodes; or the folder of a run, which has a trace of each node, joined by their clocks; or files
     that `gordon trace convert` reads, such as an event log of Spark. Several runs or event logs
     are surveyed one by one: the result has `jobs`, by id, and its designs are their mean
-    (`gordon.survey.jobs`). The options are those of `gordon.options.surveys.SurveyOptions`.
-    `progress` is called with the bytes of files read, then with the replays of traces on storages
-    (done, total); the total is 0 until it is known. Raises `gordon.GordonError`, whose args are
-    (message, hint).
+    (`gordon.survey.jobs`). `progress` is called with the bytes of files read, then with the replays
+    of traces on storages (done, total); the total is 0 until it is known. Raises GordonError.
     """
     traces = several(traces)
     if not traces:
