@@ -8,7 +8,8 @@
 # make torture  power cuts, kills, crashes and damage, and all cases of the slow tests, about 15 minutes
 #             on 2 cores; GORDON_POWER_HISTORIES, GORDON_POWER_REQUESTS, STORE_SEEDS and PROPTEST_CASES
 #             say how many
-# make fuzz   what clients say, mangled images and caches, keys of sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
+# make fuzz   what clients of devices and of the HTTP server say, mangled images and caches, keys of
+#             sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make golden  runs commands of every engine and compares each value of their results with the recorded one
 # make guide  runs the commands of README.md, the tutorials and the guide and compares their output with the pages
@@ -145,6 +146,8 @@ fuzz:
 	$(FUZZ) image -- -max_len=385 -max_total_time=$(FUZZ_SECONDS)
 	$(FUZZ) keys -- -max_len=400 -max_total_time=$(FUZZ_SECONDS)
 	$(FUZZ) segment -- -max_len=4096 -max_total_time=$(FUZZ_SECONDS)
+	mkdir -p fuzz/corpus/requests
+	$(FUZZ) requests fuzz/corpus/requests fuzz/seeds/requests -- -max_len=2048 -max_total_time=$(FUZZ_SECONDS)
 
 # For RISC-V, where no library of ours has assembly, which Miri does not run. Lints are `make lint`'s.
 MIRI := RUSTFLAGS=--cap-lints=warn MIRIFLAGS=-Zmiri-disable-isolation \

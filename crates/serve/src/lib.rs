@@ -31,5 +31,7 @@ pub use counters::{Counts, Results};
 pub use error::ServeError;
 pub use limits::Limits;
 pub use power::{Energy, PowerModel};
+#[cfg(any(fuzzing, test))]
+pub use server::fuzzing;
 pub use server::{ServeConfig, Server, Source, TlsFiles};
 pub use stats::{ServeStats, Warmed};

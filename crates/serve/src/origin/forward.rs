@@ -28,13 +28,13 @@ pub(super) struct Failure {
 pub(super) struct InChunks;
 
 impl Origin {
-    /// The head of the request to the origin that belongs to a client's.
+    /// The head of the request to the origin that belongs to a client's, whose fields of the
+    /// connection are removed already.
     pub(super) fn request(&self, asked: &Asked) -> Request<()> {
         let mut request = Request::new(());
         *request.method_mut() = asked.head.method.clone();
         *request.uri_mut() = self.uri(&asked.head.uri);
         let mut headers = asked.head.headers.clone();
-        hop::strip(&mut headers);
         headers.remove(EXPECT);
         let host = headers.remove(HOST);
         let host = host.as_ref().and_then(|host| host.to_str().ok());

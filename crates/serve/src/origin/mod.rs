@@ -17,6 +17,7 @@ use crate::error::ServeError;
 use crate::flight::Outcome;
 use crate::http::directives::Directives;
 use crate::http::freshness::Verdict;
+use crate::http::hop;
 use crate::http::plan::is_whole_range;
 use crate::http::status_field::{CacheResult, CacheStatus};
 use crate::meta::StoredResponse;
@@ -81,7 +82,9 @@ impl Origin {
         Ok(Self { client, scheme, authority, base, patience })
     }
 
-    pub async fn serve(self: &Arc<Self>, site: &Arc<Site>, asked: Asked) -> Served {
+    pub async fn serve(self: &Arc<Self>, site: &Arc<Site>, mut asked: Asked) -> Served {
+        // The origin does not see these fields, so no variant may be chosen by them.
+        hop::strip(&mut asked.head.headers);
         match asked.head.method {
             Method::GET | Method::HEAD => self.get(site, asked).await,
             Method::CONNECT | Method::TRACE => {

@@ -131,7 +131,7 @@ impl Acceptor {
         drop(place);
     }
 
-    async fn speak<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    pub(super) async fn speak<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         &self,
         socket: S,
         peer: IpAddr,

@@ -2,6 +2,8 @@
 
 mod accept;
 mod control;
+#[cfg(any(fuzzing, test))]
+pub mod fuzzing;
 mod settings;
 mod stall;
 mod tls;
