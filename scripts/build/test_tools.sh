@@ -22,6 +22,7 @@ blktrace blkparse
 fuse3 fusermount3
 openssl openssl
 curl curl
+cmake cmake
 END
 }
 

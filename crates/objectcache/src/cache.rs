@@ -61,13 +61,28 @@ impl Cache {
     /// # Errors
     /// As [`put`](Self::put).
     pub async fn update_meta(&self, key: &[u8], meta: &[u8]) -> Result<bool, Error> {
+        self.change_meta(key, |_| Some(Bytes::copy_from_slice(meta))).await
+    }
+
+    /// Replaces the metadata of an object by what `change` makes of it; `None` leaves it. Returns
+    /// whether it was replaced. `change` may be called again, if another call replaces the object
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub async fn change_meta(
+        &self,
+        key: &[u8],
+        change: impl Fn(&[u8]) -> Option<Bytes>,
+    ) -> Result<bool, Error> {
         let hash = self.0.shared().hash(Kind::Whole, key);
         loop {
             self.0.is_usable()?;
             let Some((old, _)) = self.0.look_up(Kind::Whole, key, hash).await else {
                 return Ok(false);
             };
-            let new = Stored { meta: Bytes::copy_from_slice(meta), ..old.copied() };
+            let Some(meta) = change(&old.meta) else { return Ok(false) };
+            let new = Stored { meta, ..old.copied() };
             let replaced = self.0.change(key, hash, Change::Exchange(new, &old)).await?;
             if replaced.found {
                 durable(replaced.durable).await?;

@@ -72,6 +72,16 @@ impl Object {
         self.len() == 0
     }
 
+    /// Bytes of the body that are read from flash at a time: a block, or the whole body. Reads that
+    /// end at a multiple of it read no block twice.
+    #[must_use]
+    pub fn block(&self) -> u64 {
+        match &self.body {
+            Body::Whole(body) => body.len() as u64,
+            Body::Blocks(blocks) => blocks.block,
+        }
+    }
+
     /// Where the object was found. The blocks of a large object may be in either tier.
     #[must_use]
     pub fn tier(&self) -> Tier {

@@ -3,7 +3,8 @@
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::format::object::{Kind, Stored, head_body};
-use crate::stats::Put;
+use crate::object::{Blocks, Body, Object};
+use crate::stats::{Put, Tier};
 use bytes::{Bytes, BytesMut};
 
 /// Stores an object whose body arrives in parts. At most one block is held back; the blocks of a
@@ -71,6 +72,24 @@ impl Writer {
             part = &part[now..];
         }
         Ok(())
+    }
+
+    /// The blocks that are in the cache already, as an object, so that what was written can be read
+    /// before it is complete. `None` if there are none.
+    #[must_use]
+    pub fn written(&self) -> Option<Object> {
+        let (generation, blocks) = self.blocks?;
+        let block = self.engine.block() as u64;
+        let engine = self.engine.clone();
+        let body = Body::Blocks(Blocks { engine, generation, length: blocks * block, block });
+        Some(Object { tier: Tier::Dram, meta: self.meta.clone(), body })
+    }
+
+    /// Whether a block did not fit into the cache: nothing will be stored, and what is written from
+    /// now on is dropped.
+    #[must_use]
+    pub fn is_too_large(&self) -> bool {
+        self.too_large
     }
 
     fn end_block(&mut self) {

@@ -327,3 +327,45 @@ fn a_range_of_a_large_object_reads_only_its_blocks() {
     assert!(block_on(cache.delete(b"large")).expect("it works"));
     assert!(block_on(cache.get(b"large")).is_none());
 }
+
+#[test]
+fn metadata_change_by_what_they_are_and_once_for_each_call() {
+    let (cache, _) = Cache::open(Config::new(1 << 20)).expect("it opens");
+    let add = |cache: &Cache| {
+        let one_more = |meta: &[u8]| Some(Bytes::from(vec![meta[0] + 1]));
+        block_on(cache.change_meta(b"key", one_more)).expect("it works")
+    };
+    assert!(!add(&cache));
+    block_on(cache.put(b"key", &[0], Bytes::from_static(b"body"))).expect("it works");
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..25).for_each(|_| assert!(add(&cache))));
+        }
+    });
+    assert!(!block_on(cache.change_meta(b"key", |_| None)).expect("it works"));
+    let object = block_on(cache.get(b"key")).expect("it is there");
+    assert_eq!(object.meta(), [100]);
+    assert_eq!(block_on(object.read(0..9)).expect("it is open").as_deref(), Some(&b"body"[..]));
+}
+
+#[test]
+fn complete_blocks_are_read_while_the_object_is_written() {
+    let config = Config { block: 1024, ..Config::new(1 << 20) };
+    let (cache, _) = Cache::open(config).expect("it opens");
+    let whole: Vec<u8> = (0..5000_u32).map(|at| (at % 251) as u8).collect();
+    let mut writer = cache.writer(b"key", b"", None);
+    let mut start = 0;
+    // A block ends when the next one begins, because a body of exactly one block is not large.
+    for (end, complete) in [(1024, 0), (1025, 1024), (4096, 3072), (5000, 4096)] {
+        writer.write_slice(&whole[start..end]).expect("it is open");
+        start = end;
+        let read = writer.written().map(|object| {
+            assert_eq!((object.len(), object.block()), (complete as u64, 1024));
+            block_on(object.read(0..u64::MAX)).expect("it is open").expect("its blocks")
+        });
+        assert!(read.unwrap_or_default() == whole[..complete]);
+        assert!(block_on(cache.get(b"key")).is_none());
+    }
+    block_on(writer.finish()).expect("it is open");
+    assert_eq!(block_on(cache.get(b"key")).expect("it is there").len(), 5000);
+}
