@@ -33,6 +33,18 @@ pub enum ImageError {
         /// What to try.
         hint: &'static str,
     },
+    /// The image holds a cache of objects, which uses its blocks without the translation layer.
+    #[error(
+        "{0}: holds a cache of objects, not a block device\n  \
+         try: `gordon cache serve --flash {0}`, or another image (`gordon block create`)"
+    )]
+    Raw(PathBuf),
+    /// The image holds the data of a block device.
+    #[error(
+        "{0}: holds the data of a block device\n  \
+         try: a new image (`gordon block create`)"
+    )]
+    HoldsDevice(PathBuf),
     /// The file is shorter than its superblock says.
     #[error("{path}: cut off: {len} bytes, its superblock says {expected}; restore it from a copy")]
     Truncated {

@@ -4,8 +4,8 @@ use crate::block_table::{BlockTable, TableScan};
 use crate::device::DeviceParams;
 use crate::error::ImageError;
 use crate::faults::{FaultInjector, factory_bad};
-use crate::format::superblock::{self, Superblock, SuperblockError};
-use crate::format::table::{self, BlockHealth, BlockRecord};
+use crate::format::superblock::{self, Superblock, SuperblockError, Usage};
+use crate::format::table::{self, BlockHealth, BlockRecord, Contents};
 use crate::format::{digest, is_zero, legacy};
 use crate::media::{Backend, FileMedia, Media};
 use crate::offsets::{ImageOffsets, LEGACY_TABLE};
@@ -113,6 +113,7 @@ impl Image {
             boot: boot(),
             mount,
             found,
+            usage: Usage::Layer,
             device,
         };
         for copy in 0..2 {
@@ -200,6 +201,21 @@ impl Image {
     #[must_use]
     pub fn is_legacy(&self) -> bool {
         self.superblock.version < superblock::VERSION
+    }
+
+    /// Whether a program erases and programs the blocks itself ([`RawNand`](crate::RawNand)).
+    #[must_use]
+    pub fn is_raw(&self) -> bool {
+        self.superblock.usage == Usage::Raw
+    }
+
+    /// Whether no block holds anything: the image is new, or all of its data were superseded before
+    /// an orderly shutdown.
+    #[must_use]
+    pub fn is_unused(&self) -> bool {
+        self.last_shutdown == LastShutdown::Closed
+            && self.unproven.is_empty()
+            && self.expected.iter().all(|record| record.contents == Contents::Nothing)
     }
 
     /// The device parameters.

@@ -62,6 +62,9 @@ pub(crate) struct ImageScan {
 impl ImageScan {
     /// Scans a whole image; also returns the layer's mount in progress.
     pub fn of(image: &Image) -> Result<(Mount, Self), ImageError> {
+        if image.is_raw() {
+            return Err(ImageError::Raw(image.path.clone()));
+        }
         scan_image(image).map_err(|failed| failed.of(image))
     }
 

@@ -1,6 +1,6 @@
 //! The translation layer with data: a block device in a NAND image, which is a file.
 //!
-//! [`Store`] is the device to serve. [`Engine`] is the level below, for drivers that decide when
+//! [`Store`] is the device to serve. [`RawNand`] is the array without the layer. [`Engine`] is the level below, for drivers that decide when
 //! operations complete. [`Media`] stores bytes, and [`SyncTracker`] adds shared syncs to it. The
 //! image format is in docs/SPEC.md, the reasons for it in docs/design/store.md.
 
@@ -22,6 +22,7 @@ mod media;
 mod mount;
 mod offsets;
 pub mod op_digest;
+mod raw;
 mod repair;
 mod resolved_device;
 mod salvage;
@@ -43,6 +44,7 @@ pub use image::{Image, LastShutdown, is_image};
 pub use media::{Backend, FileMedia, Job, Media};
 pub use mount::MountReport;
 pub use offsets::ImageOffsets;
+pub use raw::{RawBlock, RawContents, RawLabel, RawNand, RawWear, WentBad};
 pub use repair::{RepairReport, repair, repair_on};
 pub use resolved_device::{DeviceError, ResolvedDevice};
 pub use store::Store;

@@ -1,7 +1,8 @@
 //! Test support: [`Rig`] drives the translation layer on an array model with real contents and
 //! compares every answer with [`Model`], a reference model of a disk. [`MemoryMedia`] is a medium
-//! of the store that can fail.
+//! of the store that can fail, and [`image`] makes small NAND images on it.
 
+pub mod image;
 mod memory_media;
 mod model;
 mod place;

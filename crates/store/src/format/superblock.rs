@@ -15,6 +15,17 @@ pub const OLDEST: u32 = 2;
 const CRC_AT: usize = 12;
 const TEXT_AT: usize = 128;
 const CLEAN: u32 = 1;
+const USAGE_AT: usize = 80;
+const RAW: u32 = 1;
+
+/// Who decides what the blocks of an image hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// The translation layer: the image is a block device.
+    Layer,
+    /// A program that erases and programs blocks itself.
+    Raw,
+}
 
 /// The content of a copy.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +44,8 @@ pub struct Superblock {
     pub mount: u64,
     /// Identifies the mount or orderly shutdown that wrote the block table found at this mount.
     pub found: u64,
+    /// Who decides what the blocks hold.
+    pub usage: Usage,
     /// The device parameters.
     pub device: DeviceParams,
 }
@@ -66,6 +79,7 @@ pub fn encode(superblock: &Superblock) -> Vec<u8> {
     bytes[48..64].copy_from_slice(&superblock.boot);
     put_u64(&mut bytes, 64, superblock.mount);
     put_u64(&mut bytes, 72, superblock.found);
+    put_u32(&mut bytes, USAGE_AT, if superblock.usage == Usage::Raw { RAW } else { 0 });
     bytes[TEXT_AT..TEXT_AT + text.len()].copy_from_slice(&text);
     let crc = crc_without(&bytes, CRC_AT, 0);
     put_u32(&mut bytes, CRC_AT, crc);
@@ -84,6 +98,11 @@ pub fn decode(bytes: &[u8]) -> Result<Superblock, SuperblockError> {
     let length = bytes.u32_at(28) as usize;
     let sealed = bytes.u32_at(CRC_AT) == crc_without(bytes, CRC_AT, 0);
     let counts = [16, 64, 72].iter().all(|&at| bytes.u64_at(at) <= MOST);
+    let usage = match bytes.u32_at(USAGE_AT) {
+        0 => Usage::Layer,
+        RAW => Usage::Raw,
+        _ => return Err(SuperblockError::Damaged),
+    };
     if !sealed || length > BYTES - TEXT_AT || !counts {
         return Err(SuperblockError::Damaged);
     }
@@ -97,6 +116,7 @@ pub fn decode(bytes: &[u8]) -> Result<Superblock, SuperblockError> {
         boot: array(48),
         mount: bytes.u64_at(64),
         found: bytes.u64_at(72),
+        usage,
         device: device.map_err(|_| SuperblockError::Damaged)?,
     })
 }

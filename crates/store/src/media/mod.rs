@@ -79,7 +79,7 @@ pub trait Media: Send + Sync {
     }
 }
 
-impl<M: Media> Media for Arc<M> {
+impl<M: Media + ?Sized> Media for Arc<M> {
     fn len(&self) -> u64 {
         (**self).len()
     }

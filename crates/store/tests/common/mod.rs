@@ -12,6 +12,7 @@ use gordon_store::{
     Command, Completion, DeviceParams, Engine, Image, ImageOffsets, IoError, Media, Payload,
     TransferredOp,
 };
+pub use gordon_testkit::image::forget_boot;
 use gordon_testkit::{MemoryMedia, Model, Random};
 use gordon_units::Bytes;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -390,15 +391,6 @@ impl Bench {
         forget_boot(&media);
         self.cut(media)
     }
-}
-
-/// Changes the boot identifier in the superblocks, as after a crash of the host.
-pub fn forget_boot(media: &MemoryMedia) {
-    for copy in 0..2 {
-        media.write(copy * 4096 + 48, &[0xee; 16]).expect("it works");
-        seal(media, copy * 4096, 4096, 12, 0);
-    }
-    media.sync().expect("it works");
 }
 
 /// Makes the checksum, at `field` of `len` bytes, match their contents and place (docs/SPEC.md).
