@@ -54,7 +54,7 @@ build: .venv/installed .venv/built
 MAKEFLAGS += --jobs=2
 .venv/installed: .venv/maturin
 	$(VENV)/pip install -q --disable-pip-version-check -r requirements.lock
-	$(VENV)/python scripts/build/plotly.py || echo "warning: reports will have all of plotly.js" >&2
+	$(VENV)/python scripts/build/plotly_js.py || echo "warning: reports will have all of plotly.js" >&2
 	touch $@
 
 .venv/built: .venv/maturin $(RUST)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import plotly
+import plotly_js
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "THIRD-PARTY.txt"
@@ -117,7 +117,7 @@ def parts() -> list[Part]:
             if inner.is_dir() and (own := texts(inner)):
                 found.append(Part(library, f"in {name} {version}", "see its text", place, own))
     plot = f"Copyright 2012-2026, Plotly, Inc.\n\n{MIT}"
-    found.append(Part(plotly.NAME, plotly.VERSION, "MIT", "https://plotly.com", (plot,)))
+    found.append(Part(plotly_js.NAME, plotly_js.VERSION, "MIT", "https://plotly.com", (plot,)))
     return found
 
 

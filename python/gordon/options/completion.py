@@ -1,16 +1,18 @@
 """Completion of option values in a shell: names of presets, spaces and policies, and keys."""
 
-import json
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
-from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from gordon.options import kinds
 
-Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 #: Kinds of presets by the first command, for options that do not name one.
 _OF_COMMAND = {
@@ -52,12 +54,16 @@ def presets(*of_kinds: str) -> Complete:
 
 def spaces(_: click.Context, __: click.Parameter, text: str) -> list[CompletionItem]:
     """The completion of a space, or a file."""
+    from importlib.resources import files
+
     folder = files("gordon.survey") / "spaces"
     names = sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml"))
     return _or_file(names, text)
 
 
 def _or_file(names: list[str], text: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
     found = [CompletionItem(name) for name in names if name.startswith(text)]
     return found or [CompletionItem(text, type="file")]
 
@@ -70,6 +76,8 @@ def _of_command(ctx: click.Context) -> tuple[str, ...]:
 
 def _policies(_: click.Context, __: click.Parameter, text: str) -> list[CompletionItem]:
     """The last of the names between commas."""
+    from click.shell_completion import CompletionItem
+
     from gordon import _core
 
     before, comma, last = text.rpartition(",")
@@ -79,12 +87,16 @@ def _policies(_: click.Context, __: click.Parameter, text: str) -> list[Completi
 
 def _keys(ctx: click.Context, _: click.Parameter, text: str) -> list[CompletionItem]:
     """The keys of the files of the command's devices, each with `=`."""
+    from click.shell_completion import CompletionItem
+
     found = dict.fromkeys(key for kind in _of_command(ctx) for key in keys(kind))
     return [CompletionItem(f"{key}=") for key in found if key.startswith(text)]
 
 
 def keys(kind: str) -> Iterator[str]:
     """The dotted keys of a kind of file, without those of lists of tables."""
+    import json
+
     from gordon import _core
 
     schema: dict[str, Any] = json.loads(_core.schema(kind))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Downloads the part of plotly.js that pages have: scatter and bar charts, a quarter of the whole.
 
-    python scripts/build/plotly.py
+    python scripts/build/plotly_js.py
 
 The file is of the npm package plotly.js-basic-dist-min, of this version and with this checksum.
 """
