@@ -7,7 +7,7 @@ A result is the report as JSON has it, `result["miss_ratio"]`; each key is an at
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
@@ -30,7 +30,15 @@ SHOWN = 20
 SAID = 4
 
 
-class Result(Mapping[str, Any], Generic[T_co]):
+if TYPE_CHECKING:
+    _Base = Mapping[str, Any]
+else:
+
+    class _Base:
+        """Not a registered mapping, which polars would take for columns."""
+
+
+class Result(_Base, Generic[T_co]):
     """The result of a public function. Its keys are in snake_case and carry their units."""
 
     ROWS: ClassVar[str] = VALUES
@@ -54,6 +62,26 @@ class Result(Mapping[str, Any], Generic[T_co]):
 
     def __len__(self) -> int:
         return len(self._report)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._report
+
+    def __eq__(self, other: object) -> bool:
+        return self._report == (other.report if isinstance(other, Result) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def keys(self) -> KeysView[str]:
+        return self._report.keys()
+
+    def values(self) -> ValuesView[Any]:
+        return self._report.values()
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._report.items()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._report.get(key, default)
 
     def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
         return {**self._report, **other}

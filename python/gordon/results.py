@@ -1,7 +1,7 @@
 """Results of runs on simulated devices, and comparisons of several results."""
 
 import json
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypedDict, TypeVar, overload
 
 from gordon import _core
@@ -20,7 +20,7 @@ DeviceRun = FlashRun | DiskRun
 D_co = TypeVar("D_co", bound=DeviceRun, covariant=True)
 
 
-class Run(Result[D_co]):
+class Run(Result[D_co], ABC):
     """The result of one run: the report, and tables as Arrow columns."""
 
     ROWS: ClassVar = "series"

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields as fields_of
 from importlib import import_module
 from pathlib import Path
@@ -257,6 +257,10 @@ def result(request: pytest.FixtureRequest, real: dict[str, Any]) -> Any:
 def test_a_result_is_a_mapping_with_attributes(result: Any) -> None:
     assert json.loads(json.dumps(result.report)) == result == result.report
     assert result | {"more": 1} == {**result, "more": 1}
+    assert dict(result) == dict(result.items()) == result.report
+    assert (list(result), len(result)) == (list(result.keys()), len(result.values()))
+    assert result.get("no-such", 1) == 1
+    assert "no-such" not in result
     methods = set(dir(Run)) | {"name"}
     for key in result:
         assert key in dir(result) or not key.isidentifier()
@@ -288,6 +292,7 @@ def test_a_result_is_kept_by_pickle_and_copy(result: Any) -> None:
 
 
 def test_a_result_has_tables_for_arrow(result: Any, tmp_path: Path) -> None:
+    assert not isinstance(result, Mapping), "polars would take it for columns"
     whole = pyarrow.table(result)
     assert whole.to_pydict() == pyarrow.table(result.table()).to_pydict()
     assert whole.column_names == list(result.columns())

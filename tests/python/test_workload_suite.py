@@ -11,6 +11,7 @@ import pytest
 
 import gordon.workload
 from gordon import GordonError
+from gordon.run import RunResult
 from gordon.workload import jobs, suite
 
 from conftest import Run, raises
@@ -46,14 +47,14 @@ def test_folders_that_exist_or_cannot_be_made_are_refused(tmp_path: Path) -> Non
         gordon.workload.plan("sork", tmp_path / "runs")
 
 
-def fake(job: str, out: Path, *, size: str, seed: int, **options: Any) -> dict[str, Any]:
+def fake(job: str, out: Path, *, size: str, seed: int, **options: Any) -> RunResult:
     """A run that fails for the job ngram."""
     if job == "ngram":
         raise GordonError("no", kind="fake")
     out.mkdir()
     if options.get("memory") == "1GiB":
         raise GordonError("its traces are kept", kind="kept")
-    return {
+    report: Any = {
         "job": {"id": job},
         "duration_s": 1.0,
         "nodes": [],
@@ -62,6 +63,7 @@ def fake(job: str, out: Path, *, size: str, seed: int, **options: Any) -> dict[s
         "size": size,
         "seed": seed,
     }
+    return RunResult(report)
 
 
 def test_the_command_makes_the_runs_until_one_fails(
