@@ -152,7 +152,10 @@ FIGURES = {
 
 
 def figures_of(shown: Any) -> list[str]:
-    module = type(shown._runs()[0]).__module__
+    from gordon.results import Comparison
+
+    one = shown.results[0] if isinstance(shown, Comparison) else shown
+    module = type(one).__module__
     return ["bandwidth", "iops", "queue_depth", "latency", *FIGURES[module.split(".")[1]]]
 
 

@@ -195,9 +195,8 @@ class Formula:
         self.full, self.quick = False, dict[str, Any]()
         self.status: Json = json.loads(json.dumps(RECORDED["samples"][0][1]))
 
-    def ask(self, socket: str) -> Any:
-        found: Json = json.loads(json.dumps(self.status))
-        return found
+    def ask(self, socket: str) -> block.StatusResult:
+        return block.StatusResult(json.loads(json.dumps(self.status)))
 
     def measure(self, point: Point, role: str) -> tuple[float, Any]:
         self.measured.append(point)
@@ -231,7 +230,7 @@ class Formula:
 def formula(monkeypatch: pytest.MonkeyPatch) -> Formula:
     made = Formula()
     monkeypatch.setattr(block, "stat", made.ask)
-    clocked = lambda socket: telemetry.Watch(lambda: made.ask(socket), 1e6, lambda: made.now)  # noqa: E731
+    clocked = lambda socket: telemetry.Watch(lambda: made.ask(socket).report, 1e6, lambda: made.now)  # noqa: E731
     monkeypatch.setattr(telemetry, "watch", clocked)
     return made
 
@@ -391,7 +390,8 @@ def test_a_file_system_that_is_not_the_exports_is_left_alone(
         raise AssertionError("another file system is remounted")
 
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr(block, "stat", lambda _: {"host_bytes_written": 4096})
+    status: Any = {"host_bytes_written": 4096}
+    monkeypatch.setattr(block, "stat", lambda _: block.StatusResult(status))
     monkeypatch.setattr(telemetry, "about", lambda _: {})
     monkeypatch.setattr(remounting, "discards", remount)
     with raises("other-device", str(tmp_path), "1.00 MB", "0 B"):
