@@ -202,7 +202,7 @@ impl Cache {
         if self.0.state().segments[number as usize].sequence != expected {
             return;
         }
-        let erased = worker::erase(shared, number);
+        let erased = shared.discard(number);
         let mut state = self.0.state();
         state.counters.events.io_errors += u64::from(erased.is_err());
         let is_same = state.segments[number as usize].sequence == expected;
@@ -236,8 +236,20 @@ impl Cache {
         #[allow(clippy::cast_precision_loss)] // bytes far below 2^53
         let (capacity, written) = (flash_capacity as f64, counts.written as f64);
         let age_s = age.as_secs_f64();
+        let written_bytes = counts.written - counters.written_before;
+        let wear = shared.storage.wear();
+        let erases = match &wear {
+            #[allow(clippy::cast_precision_loss)] // far below 2^53
+            Some(wear) => {
+                (wear.erases - shared.erases_before.min(wear.erases)) as f64
+                    / f64::from(wear.good.max(1))
+            }
+            None if capacity > 0.0 => written / capacity,
+            None => 0.0,
+        };
+        let nand = wear.map(|wear| shared.nand_stats(&wear, written_bytes));
         #[allow(clippy::cast_precision_loss)] // far below 2^53
-        let life_s = capacity * shared.endurance as f64 * age_s / written;
+        let life_s = shared.endurance as f64 * age_s / erases;
         Stats {
             events: counters.events,
             dram_objects,
@@ -253,16 +265,17 @@ impl Cache {
             admitted_bytes: counts.admitted,
             refused_bytes: counts.refused,
             total_written_bytes: counts.written,
-            written_bytes: counts.written - counters.written_before,
+            written_bytes,
             flash_evictions: counts.evicted,
             reinsertions: counts.reinserted,
             dropped: if shared.has_flash() { counts.dropped } else { 0 },
-            erases: if capacity > 0.0 { written / capacity } else { 0.0 },
+            erases,
+            nand,
             admission_rate: state.machine.admission_rate(),
             age_s,
             budget_bytes_per_day: shared.budget,
             written_today_bytes: counts.written - counters.day.1,
-            expected_life_years: (written > 0.0 && age_s > 0.0)
+            expected_life_years: (erases > 0.0 && age_s > 0.0)
                 .then(|| life_s / crate::config::YEAR_S),
             journal_records: state.journal.records.len() as u64,
             access: shared.access.clone(),
@@ -363,9 +376,10 @@ impl Cache {
         self.0.finish();
         let recorded = durable(Some(waiting)).await;
         self.0.state().status = Status::Closed;
+        let closed = self.0.shared().storage.close();
         if let Some(trace) = &self.0.shared().trace {
             trace.flush();
         }
-        recorded
+        recorded.and(closed.map_err(|error| Error::Journal(error.to_string())))
     }
 }

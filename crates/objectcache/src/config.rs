@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::format::object::UNIT;
 use crate::format::superblock::Superblock;
+use crate::nand::NandShape;
 use gordon_cache::tiered::{Admission as Rule, Budget};
 use gordon_units::Bytes;
 use std::path::PathBuf;
@@ -48,13 +49,16 @@ impl Config {
 /// The flash of a cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flash {
-    /// A file, a folder in which the file `cache.flash` is used, or a block device.
+    /// A file, a folder in which the file `cache.flash` is used, a block device, or a NAND image of
+    /// `gordon block create`. A NAND image is used without a translation layer.
     pub path: PathBuf,
-    /// Size in bytes. The cache never takes more.
-    pub size: u64,
+    /// Size in bytes. The cache never takes more. `None` for all of a NAND image, or the size with
+    /// which its cache was created.
+    pub size: Option<u64>,
     /// Size of a segment in bytes: the unit of writes and of eviction, one or several erase
-    /// blocks. A multiple of 4 KiB.
-    pub segment: u32,
+    /// blocks. A multiple of 4 KiB; of an erase block of a NAND image. `None` for 256 KiB to 1 MiB:
+    /// at least 256 segments, if possible, and at least an erase block.
+    pub segment: Option<u32>,
     /// Admission of objects that DRAM evicts.
     pub admission: Admission,
     /// How long the flash must last. Admission keeps the bytes written within the budget; it
@@ -66,13 +70,17 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// A log that admits all objects, with segments of 256 KiB to 1 MiB: at least 256, if possible.
+    /// A log that admits all objects.
     #[must_use]
     pub fn new(path: PathBuf, size: u64) -> Self {
-        let share = u32::try_from(size / 256).unwrap_or(u32::MAX);
-        let segment = share.clamp(256 << 10, 1 << 20);
-        let segment = 1 << segment.ilog2();
-        Self { path, size, segment, admission: Admission::All, lifetime: None, reinsert: false }
+        Self { size: Some(size), ..Self::image(path) }
+    }
+
+    /// A log that admits all objects, in all of a NAND image.
+    #[must_use]
+    pub fn image(path: PathBuf) -> Self {
+        let admission = Admission::All;
+        Self { path, size: None, segment: None, admission, lifetime: None, reinsert: false }
     }
 }
 
@@ -112,8 +120,44 @@ fn wrong<T>(key: &'static str, why: String, hint: &str) -> Result<T, Error> {
 }
 
 impl Config {
-    /// Checks the configuration.
-    pub(crate) fn plan(&self) -> Result<Plan, Error> {
+    /// The superblock of a new cache on a file, or on NAND of this shape, with an identity and a
+    /// time of 0. Checks the configuration.
+    pub(crate) fn superblock(
+        &self,
+        flash: &Flash,
+        nand: Option<NandShape>,
+    ) -> Result<Superblock, Error> {
+        let blocks = nand.map(|nand| nand.blocks);
+        let capacity = nand.map(|nand| nand.capacity());
+        let size = match (flash.size, capacity) {
+            (Some(size), Some(len)) if size > len => {
+                return Err(Error::DeviceTooSmall { path: flash.path.clone(), len, size });
+            }
+            (Some(size), _) | (None, Some(size)) => size,
+            (None, None) => {
+                let why = "a file or block device needs a size".into();
+                return wrong("flash", why, "a size, or a NAND image");
+            }
+        };
+        let share = u32::try_from(size / 256).unwrap_or(u32::MAX).clamp(256 << 10, 1 << 20);
+        let block = blocks.map_or(1, |blocks| blocks.block);
+        let segment = match flash.segment {
+            None => (1 << share.ilog2()).max(block).next_multiple_of(block),
+            Some(segment) if segment.is_multiple_of(block) => segment,
+            Some(segment) => {
+                let (segment, block) = (Bytes(segment.into()), Bytes(block.into()));
+                let why = format!("{segment} is not whole erase blocks of {block}");
+                return wrong("segment", why, &block.to_string());
+            }
+        };
+        let seed = self.seed;
+        let new = Superblock { id: 0, size, segment, seed, created: 0, blocks, erases: 0 };
+        self.plan(&new)?;
+        Ok(new)
+    }
+
+    /// Checks the configuration, for a cache with this superblock.
+    pub(crate) fn plan(&self, superblock: &Superblock) -> Result<Plan, Error> {
         let block = usize::try_from(self.block).unwrap_or(usize::MAX) / UNIT * UNIT;
         if block == 0 {
             let why = format!("{} bytes is less than a unit of {UNIT}", self.block);
@@ -125,7 +169,7 @@ impl Config {
             let (reinsert, bytes_per_day, endurance) = (false, None, ENDURANCE);
             return Ok(Plan { admission, reinsert, block, endurance, bytes_per_day });
         };
-        let segment = flash.segment;
+        let Superblock { size, segment, .. } = *superblock;
         if !(SMALLEST_SEGMENT..=LARGEST_SEGMENT).contains(&segment) || !segment.is_multiple_of(4096)
         {
             let why = format!(
@@ -134,13 +178,12 @@ impl Config {
             );
             return wrong("segment", why, "1MiB");
         }
-        let superblock = Superblock { id: 0, size: flash.size, segment, seed: 0, created: 0 };
         let segments = superblock.segments();
         if !(2..1 << 30).contains(&segments) {
             let why = format!(
                 "{} has {segments} segments of {} after the journal; one is filled as another is \
                  emptied",
-                Bytes(flash.size),
+                Bytes(size),
                 Bytes(segment.into())
             );
             return wrong("flash", why, "a smaller segment, or more flash");
@@ -151,7 +194,7 @@ impl Config {
         let admission = match (flash.admission, budget) {
             (Admission::All, Some(bytes_per_s)) => {
                 // As in `gordon cache tiered`: about a hundred times per fill of the flash.
-                Rule::Budget(Budget { bytes_per_s, every: flash.size / 128 })
+                Rule::Budget(Budget { bytes_per_s, every: size / 128 })
             }
             (_, Some(_)) => {
                 let why = "a lifetime chooses what is admitted".into();

@@ -1,5 +1,6 @@
 //! Errors of a cache.
 
+use gordon_store::ImageError;
 use gordon_units::Bytes;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,19 @@ pub enum Error {
     /// The file was written by another program.
     #[error("{0}: not a cache of objects\n  try: another path, or remove the file first")]
     Foreign(PathBuf),
+    /// A NAND image cannot be used.
+    #[error(transparent)]
+    Image(ImageError),
+    /// The erase blocks of a NAND image do not suit a cache.
+    #[error("{path}: {why}\n  try: an image with {hint} (`gordon block create`)")]
+    Array {
+        /// The image.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// A better one.
+        hint: String,
+    },
     /// The cache has a version that this program does not support.
     #[error(
         "{path}: a cache of version {version}, this program knows version {known}\n  try: remove the \
@@ -109,6 +123,16 @@ pub enum Error {
     /// The cache was closed.
     #[error("the cache was closed")]
     Closed,
+}
+
+impl From<ImageError> for Error {
+    fn from(error: ImageError) -> Self {
+        match error {
+            ImageError::InUse(path) => Self::InUse(path),
+            ImageError::Io { path, error } => Self::Io { path, source: error },
+            other => Self::Image(other),
+        }
+    }
 }
 
 /// Adds the path to an error of a file.

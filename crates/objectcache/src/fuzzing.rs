@@ -29,7 +29,7 @@ pub fn parse(data: &[u8]) {
     seal(&mut journal, 64, sum);
     let cache = u64::from_le_bytes(journal[8..16].try_into().unwrap_or_default());
     if let Some(found) = Page::parse(&journal, cache) {
-        assert_eq!(Page::parse(&found.bytes(cache), cache), Some(found));
+        assert_eq!(Page::parse(&found.bytes(cache, PAGE), cache), Some(found));
     }
     let mut tail = page.clone();
     let number = |at: usize| -> [u8; 8] { page[at..at + 8].try_into().unwrap_or_default() };
@@ -61,11 +61,21 @@ mod tests {
     use crate::format::journal::Record;
     use crate::format::object::{Identity, Kind};
     use crate::format::segment::Entry;
+    use crate::format::superblock::EraseBlocks;
     use gordon_testkit::Random;
 
     /// One of each part, as bytes of a page.
     fn parts() -> Vec<Vec<u8>> {
-        let superblock = Superblock { id: 7, size: 1 << 30, segment: 1 << 20, seed: 1, created: 9 };
+        let blocks = Some(EraseBlocks { unit: 1 << 14, block: 1 << 20 });
+        let superblock = Superblock {
+            id: 7,
+            size: 1 << 30,
+            segment: 1 << 20,
+            seed: 1,
+            created: 9,
+            blocks,
+            erases: 5,
+        };
         let key = b"http://example.org/".to_vec();
         let records = vec![
             Record::Removed { hash: 5, sequence: 8 },
@@ -102,7 +112,7 @@ mod tests {
         };
         let mut image = vec![0; object.size()];
         object.write(Identity { segment: 1, hash: 2, sequence: 3 }, &mut image);
-        vec![superblock.bytes(), page.bytes(7), segment, image]
+        vec![superblock.bytes(), page.bytes(7, PAGE), segment, image]
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! the medium. If they do not fit, the segments with the oldest objects are evicted.
 
 use crate::error::Error;
-use crate::format::journal::{Page, RECORD_BYTES, Record};
+use crate::format::journal::{Page, Record};
 use crate::format::superblock::Superblock;
 use crate::oneshot::{self, Receiver, Sender};
 
@@ -28,6 +28,10 @@ pub(crate) struct Journal {
     pub floor_pending: bool,
     /// Whether a write failed: the half in use may end with a damaged page.
     pub restart: bool,
+    /// Whether the first pages of the generation are durable; until then the other half counts.
+    pub is_started: bool,
+    /// Whether a segment was evicted, and is not discarded durably yet.
+    pub is_evicting: bool,
     /// Whether the records do not fit until a segment that is being written is complete.
     pub blocked: bool,
     pub pending: Vec<Record>,
@@ -53,7 +57,7 @@ impl Journal {
     /// Whether evictions are not durable yet, or records could not be written, so that a new object
     /// may have an older version.
     pub fn must_wait(&self) -> bool {
-        self.floor_pending || self.restart
+        self.floor_pending || self.restart || self.is_evicting
     }
 
     /// Whether the removal of an object is recorded, but not durable yet.
@@ -75,8 +79,14 @@ impl Journal {
         !self.waiting.is_empty() && !self.blocked
     }
 
-    /// Distributes records to pages.
-    pub fn pages(&self, records: &[Record], first: u32, written: u64) -> Vec<Page> {
+    /// Distributes records to pages, each with `capacity` bytes for them.
+    pub fn pages(
+        &self,
+        records: &[Record],
+        first: u32,
+        written: u64,
+        capacity: usize,
+    ) -> Vec<Page> {
         let page = |number| Page {
             generation: self.generation,
             number,
@@ -89,7 +99,7 @@ impl Journal {
         let mut pages = vec![page(first)];
         let mut used = 0;
         for record in records {
-            if used + record.len() > RECORD_BYTES {
+            if used + record.len() > capacity {
                 let number = first + u32::try_from(pages.len()).unwrap_or(u32::MAX);
                 pages.push(page(number));
                 used = 0;

@@ -1,28 +1,28 @@
 //! Writes the records of the journal that are queued, and compacts the journal.
 
-use crate::format::PAGE;
-use crate::format::journal::{Page, RECORD_BYTES, Record};
-use crate::medium;
+use crate::format::journal::{Page, Record, record_bytes};
+use crate::format::superblock::Superblock;
+use crate::medium::{self, Storage};
 use crate::oneshot::Sender;
 use crate::state::{Shared, State};
-use gordon_store::Media;
+use gordon_store::WentBad;
 use std::collections::BTreeMap;
-
-/// Bytes that a page of the journal takes on the medium: it is written twice.
-const PAIR: u64 = 2 * PAGE as u64;
 
 /// A write of pages of the journal.
 struct Write {
-    at: u64,
+    superblock: Superblock,
+    generation: u64,
+    /// Number of the first page; 0 starts the generation.
+    first: u32,
     pages: Vec<Page>,
     waiting: Vec<Sender<Result<(), String>>>,
 }
 
-/// Number of pages that these records take.
-fn page_count(records: &[Record]) -> usize {
+/// Number of pages that these records take, each with `capacity` bytes for them.
+fn page_count(records: &[Record], capacity: usize) -> usize {
     let (mut pages, mut used) = (1, 0);
     for record in records {
-        if used + record.len() > RECORD_BYTES {
+        if used + record.len() > capacity {
             (pages, used) = (pages + 1, 0);
         }
         used += record.len();
@@ -33,34 +33,84 @@ fn page_count(records: &[Record]) -> usize {
 /// Writes the records that are queued. Returns whether there were any.
 pub(crate) fn step(shared: &Shared) -> bool {
     let Some(write) = next_write(&mut shared.state()) else { return false };
-    let media = &*shared.media;
-    let result = carry_out(media, shared.id, &write).map_err(|error| error.to_string());
+    let result = carry_out(&*shared.storage, &write);
     let mut state = shared.state();
     state.journal.in_flight.clear();
+    let bytes = write.pages.len() as u64 * write.superblock.journal_page();
+    state.machine.count_written(bytes);
     match &result {
-        Ok(()) => state.journal.floor_pending = false,
-        Err(_) => {
+        Ok(()) => {
+            state.journal.floor_pending = false;
+            state.journal.is_started = true;
+        }
+        Err(error) => {
             state.journal.restart = true;
+            if WentBad::is_cause_of(error) {
+                // All records are written again, to other erase blocks. The next write answers those
+                // who wait.
+                let later = std::mem::replace(&mut state.journal.waiting, write.waiting);
+                state.journal.waiting.extend(later);
+                return true;
+            }
             state.counters.events.io_errors += 1;
         }
     }
-    let bytes = write.pages.len() as u64 * PAIR;
-    state.machine.count_written(bytes);
     state.pump();
     drop(state);
     shared.notify();
+    let result = result.map_err(|error| error.to_string());
     for waiting in write.waiting {
         waiting.send(result.clone());
+    }
+    if write.first == 0 {
+        level_wear(shared);
     }
     true
 }
 
-fn carry_out(media: &dyn Media, id: u64, write: &Write) -> std::io::Result<()> {
-    for (at, page) in (0..).zip(&write.pages) {
-        let bytes = page.bytes(id);
-        medium::write(media, write.at + at * PAIR, &[&bytes[..], &bytes].concat())?;
+/// Discards a segment whose erase blocks are worn far less than those that the journal uses.
+fn level_wear(shared: &Shared) {
+    let Some(number) = shared.storage.coldest().and_then(|at| shared.segment_at(at)) else {
+        return;
+    };
+    // New objects wait until the old ones cannot come back.
+    if !shared.state().evict_idle(number) {
+        return;
     }
-    media.sync()
+    let discarded = shared.discard(number);
+    let mut state = shared.state();
+    state.journal.is_evicting = false;
+    if discarded.is_ok() {
+        state.segments[number as usize].first = u64::MAX;
+    } else {
+        state.counters.events.io_errors += 1;
+        // The next record is written with a floor above its objects.
+        state.journal.floor_pending = true;
+    }
+    state.machine.release(u64::from(number) * shared.segment as u64);
+    state.pump();
+    drop(state);
+    shared.notify();
+}
+
+fn carry_out(storage: &dyn Storage, write: &Write) -> std::io::Result<()> {
+    let Write { superblock, generation, first, pages, .. } = write;
+    let start = superblock.journal_at(half_of(*generation));
+    if *first == 0 {
+        storage.begin(start..start + superblock.journal())?;
+    }
+    for (number, page) in (u64::from(*first)..).zip(pages) {
+        let unit = usize::try_from(superblock.unit()).unwrap_or(usize::MAX);
+        let bytes = page.bytes(superblock.id, unit);
+        let at = start + number * superblock.journal_page();
+        medium::write(storage, at, &[&bytes[..], &bytes].concat())?;
+    }
+    storage.sync()
+}
+
+/// The half of a generation.
+fn half_of(generation: u64) -> usize {
+    usize::from(generation % 2 == 1)
 }
 
 /// Takes the queued records and chooses their place.
@@ -79,38 +129,41 @@ fn next_write(state: &mut State) -> Option<Write> {
     let written = state.machine.counts().written;
     let pending = std::mem::take(&mut state.journal.pending);
     let waiting = std::mem::take(&mut state.journal.waiting);
-    let pages = u32::try_from(superblock.journal() / PAIR).unwrap_or(u32::MAX);
+    let pages = superblock.journal_pages();
+    let unit = usize::try_from(superblock.unit()).unwrap_or(usize::MAX);
+    let capacity = record_bytes(unit);
     let first = state.journal.next_page;
-    let new = state.journal.pages(&pending, first, written);
+    let new = state.journal.pages(&pending, first, written, capacity);
     state.journal.records.extend(pending.iter().cloned());
     state.journal.in_flight = pending;
     let end = first + u32::try_from(new.len()).unwrap_or(u32::MAX);
-    let half = |generation: u64| usize::from(generation % 2 == 1);
     if end <= pages && !state.journal.restart && !state.journal.floor_pending {
         state.journal.next_page = end;
-        let at = superblock.journal_at(half(state.journal.generation)) + u64::from(first) * PAIR;
-        return Some(Write { at, pages: new, waiting });
+        let generation = state.journal.generation;
+        return Some(Write { superblock, generation, first, pages: new, waiting });
     }
     // A quarter is kept for new records.
-    compact(state, pages as usize * 3 / 4);
-    if page_count(&state.journal.records) > pages as usize {
+    compact(state, pages as usize * 3 / 4, capacity);
+    if page_count(&state.journal.records, capacity) > pages as usize {
         let journal = &mut state.journal;
         (journal.waiting, journal.blocked, journal.restart) = (waiting, true, true);
         return None;
     }
     let journal = &mut state.journal;
-    journal.generation += 1;
-    journal.restart = false;
-    let mut all = journal.pages(&journal.records, 0, written);
+    // The half of the last generation that is durable stays until the new one is.
+    journal.generation += if journal.is_started { 1 } else { 2 };
+    (journal.restart, journal.is_started) = (false, false);
+    let mut all = journal.pages(&journal.records, 0, written, capacity);
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
     all.iter_mut().for_each(|page| page.first_pages = count);
     journal.next_page = count;
-    Some(Write { at: superblock.journal_at(half(journal.generation)), pages: all, waiting })
+    let generation = journal.generation;
+    Some(Write { superblock, generation, first: 0, pages: all, waiting })
 }
 
 /// Drops records that no longer matter. If the others take more than `most` pages, evicts the
 /// segments with the oldest objects.
-fn compact(state: &mut State, most: usize) {
+fn compact(state: &mut State, most: usize, capacity: usize) {
     loop {
         let oldest = state.oldest_sequence();
         state.journal.floor = state.journal.floor.max(oldest.min(state.sequence));
@@ -132,7 +185,7 @@ fn compact(state: &mut State, most: usize) {
         let removed =
             removed.into_iter().map(|(hash, sequence)| Record::Removed { hash, sequence });
         state.journal.records = others.into_iter().chain(removed).collect();
-        if page_count(&state.journal.records) <= most || !state.evict_oldest() {
+        if page_count(&state.journal.records, capacity) <= most || !state.evict_oldest() {
             return;
         }
         state.journal.floor_pending = true;

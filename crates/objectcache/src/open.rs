@@ -5,15 +5,15 @@ use crate::config::{Config, Flash, Plan};
 use crate::engine::{Engine, Handle};
 use crate::error::{Error, at_path};
 use crate::format::superblock::Superblock;
-use crate::medium::{self, Opened};
+use crate::medium::{self, FileStorage, NoStorage, Opened, Storage};
+use crate::nand::{NandShape, NandStorage};
 use crate::reads::Reads;
 use crate::state::{Clock, Shared, State};
 use crate::stats::Recovery;
 use crate::trace::TraceWriter;
 use crate::{recover, worker};
 use gordon_cache::tiered::{LogShape, TieredMachine};
-use gordon_store::Media;
-use std::io::IoSliceMut;
+use gordon_store::{Image, Media, RawNand, is_image};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -31,7 +31,10 @@ pub struct Medium {
 }
 
 /// A superblock for DRAM only.
-const NO_FLASH: Superblock = Superblock { id: 0, size: 0, segment: 1 << 20, seed: 0, created: 0 };
+const NO_FLASH: Superblock =
+    Superblock { id: 0, size: 0, segment: 1 << 20, seed: 0, created: 0, blocks: None, erases: 0 };
+
+type SharedClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 impl Cache {
     /// Opens or creates a cache. Recovery reads metadata only.
@@ -40,80 +43,117 @@ impl Cache {
     /// Returns an error if the configuration is invalid, or the flash cannot be used: by another
     /// process, because it belongs to another program or version, or has another size.
     pub fn open(config: Config) -> Result<(Self, Recovery), Error> {
-        let plan = config.plan()?;
         let since_1970 = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         // A clock that does not go back.
         let (start, opened_at) = (since_1970(), Instant::now());
-        let clock = move || start + opened_at.elapsed();
-        let Some(flash) = &config.flash else {
-            return Self::in_dram(&config, &plan, Box::new(clock));
-        };
-        let opened = medium::open(&flash.path, flash.size)?;
-        Self::with(&config, flash, &plan, opened, Arc::new(clock), false)
+        let clock = Arc::new(move || start + opened_at.elapsed());
+        let Some(flash) = &config.flash else { return Self::in_dram(&config, clock) };
+        let path = medium::file_of(&flash.path);
+        if let Some((image, access)) = medium::open_image(&path)? {
+            return Self::on_image(&config, flash, image, &access, clock, false);
+        }
+        let new = config.superblock(flash, None)?;
+        let opened = medium::open(&path, new.size)?;
+        Self::with(&config, flash, || Ok(new), opened, clock, false)
     }
 
     /// Opens or creates a cache whose flash is this medium; [`Flash::path`] only names it in errors.
+    /// A medium with a NAND image is used without a translation layer.
     ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_on(config: Config, medium: Medium) -> Result<(Self, Recovery), Error> {
-        let plan = config.plan()?;
         let Medium { media, clock, inline } = medium;
-        let Some(flash) = &config.flash else {
-            return Self::in_dram(&config, &plan, Box::new(move || clock()));
-        };
+        let Some(flash) = &config.flash else { return Self::in_dram(&config, clock) };
         let path = flash.path.clone();
-        let (access, file) = (String::from("medium"), None);
-        let opened = Opened { media, file, access, is_new: false, path };
-        Self::with(&config, flash, &plan, opened, clock, inline)
+        if is_image(&*media).map_err(at_path(&path))? {
+            let image = Image::on(&path, Box::new(media))?;
+            return Self::on_image(&config, flash, image, "medium", clock, inline);
+        }
+        let new = config.superblock(flash, None)?;
+        let (storage, access) = (Arc::new(FileStorage(media)), String::from("medium"));
+        let (file, blocks) = (None, None);
+        let opened = Opened { storage, file, blocks, access, is_new: false, path };
+        Self::with(&config, flash, || Ok(new), opened, clock, inline)
     }
 
-    fn in_dram(config: &Config, plan: &Plan, clock: Clock) -> Result<(Self, Recovery), Error> {
-        let reads = Reads::inline(Arc::new(NoMedia));
-        let (media, access): (Arc<dyn Media>, _) = (Arc::new(NoMedia), "DRAM".into());
-        let parts = Parts { media, reads, access, clock, superblock: NO_FLASH, inline: true };
-        let shared = Arc::new(shared(config, plan, parts)?);
+    fn in_dram(config: &Config, clock: SharedClock) -> Result<(Self, Recovery), Error> {
+        let plan = config.plan(&NO_FLASH)?;
+        let storage: Arc<dyn Storage> = Arc::new(NoStorage);
+        let (reads, access) = (Reads::inline(storage.clone()), "DRAM".into());
+        let clock: Clock = Box::new(move || clock());
+        let parts = Parts { storage, reads, access, clock, superblock: NO_FLASH, inline: true };
+        let shared = Arc::new(shared(config, &plan, parts)?);
         let recovery = Recovery { created: true, ..Recovery::default() };
         Ok((Self(Engine(Arc::new(Handle { shared, threads: Mutex::default() }))), recovery))
     }
 
+    fn on_image(
+        config: &Config,
+        flash: &Flash,
+        image: Image,
+        access: &str,
+        clock: SharedClock,
+        inline: bool,
+    ) -> Result<(Self, Recovery), Error> {
+        RawNand::check(&image)?;
+        let path = image.path.clone();
+        let Some(shape) = NandShape::of(&image) else {
+            let why = "its erase blocks have fewer than two pages, or 4 GiB or more".into();
+            let hint = "erase blocks of 64 KiB to 1 GiB".into();
+            return Err(Error::Array { path, why, hint });
+        };
+        let access = format!("NAND image, {} erase blocks, {access}", shape.good);
+        if !image.is_raw() {
+            // An image that does not suit stays as it is. A cache keeps its size when blocks go bad.
+            config.superblock(flash, Some(shape))?;
+        }
+        let storage = Arc::new(NandStorage::open(image, shape)?);
+        let erases = storage.wear().map_or(0, |wear| wear.erases);
+        let new = || Ok(Superblock { erases, ..config.superblock(flash, Some(shape))? });
+        let blocks = Some(shape.blocks);
+        let opened = Opened { storage, file: None, blocks, access, is_new: false, path };
+        Self::with(config, flash, new, opened, clock, inline)
+    }
+
+    /// Opens the cache of a storage, or creates one with the superblock that `new` returns.
     fn with(
         config: &Config,
         flash: &Flash,
-        plan: &Plan,
+        new: impl FnOnce() -> Result<Superblock, Error>,
         opened: Opened,
-        clock: Arc<dyn Fn() -> Duration + Send + Sync>,
+        clock: SharedClock,
         inline: bool,
     ) -> Result<(Self, Recovery), Error> {
-        let Opened { media, file, access, is_new, path } = opened;
-        let found = if is_new { None } else { recover::superblock(&*media, &path)? };
+        let Opened { storage, file, blocks, access, is_new, path } = opened;
+        let found = if is_new { None } else { recover::superblock(&*storage, blocks, &path)? };
         let created = found.is_none();
         let superblock = match found {
-            Some(found) => found,
+            Some(found) => {
+                check_shape(&found, flash, &path)?;
+                storage.set_layout(&found);
+                found
+            }
             None => {
-                media.grow(flash.size).map_err(at_path(&path))?;
-                let new = Superblock {
-                    id: random(config.seed),
-                    size: flash.size,
-                    segment: flash.segment,
-                    seed: config.seed,
-                    created: clock().as_secs(),
-                };
-                recover::create(&*media, &new).map_err(at_path(&path))?;
+                let (id, created) = (random(config.seed), clock().as_secs());
+                let new = Superblock { id, created, ..new()? };
+                storage.set_layout(&new);
+                storage.grow(new.size).map_err(at_path(&path))?;
+                recover::create(&*storage, &new).map_err(at_path(&path))?;
                 new
             }
         };
-        check_shape(&superblock, flash, &path)?;
+        let plan = config.plan(&superblock)?;
         let (reads, how) = if inline {
-            (Reads::inline(media.clone()), String::from("inline"))
+            (Reads::inline(storage.clone()), String::from("inline"))
         } else {
-            Reads::start(media.clone(), file).map_err(at_path(&path))?
+            Reads::start(storage.clone(), file).map_err(at_path(&path))?
         };
         let access = format!("{access}, {how}");
         let start = Duration::from_secs(superblock.created);
         let clock: Clock = Box::new(move || clock().saturating_sub(start));
-        let parts = Parts { media, reads, access, clock, superblock, inline };
-        let shared = Arc::new(shared(config, plan, parts)?);
+        let parts = Parts { storage, reads, access, clock, superblock, inline };
+        let shared = Arc::new(shared(config, &plan, parts)?);
         let recovered = recover::recover(&shared, &superblock).map_err(at_path(&path));
         let mut recovery = match recovered {
             Ok(recovery) => recovery,
@@ -135,17 +175,18 @@ impl Cache {
     }
 }
 
+/// Checks that a cache was created with the size and the segments that are given.
 fn check_shape(superblock: &Superblock, flash: &Flash, path: &Path) -> Result<(), Error> {
     let same = [
         ("a flash of", superblock.size, flash.size),
-        ("segments of", superblock.segment.into(), flash.segment.into()),
+        ("segments of", superblock.segment.into(), flash.segment.map(u64::from)),
     ];
-    match same.into_iter().find(|(_, found, given)| found != given) {
-        Some((what, found, given)) => {
-            Err(Error::OtherShape { path: path.to_path_buf(), what, found, given })
+    for (what, found, given) in same {
+        if let Some(given) = given.filter(|given| *given != found) {
+            return Err(Error::OtherShape { path: path.to_path_buf(), what, found, given });
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// A random number, which differs between caches of the same seed.
@@ -155,7 +196,7 @@ fn random(seed: u64) -> u64 {
 }
 
 struct Parts {
-    media: Arc<dyn Media>,
+    storage: Arc<dyn Storage>,
     reads: Reads,
     access: String,
     clock: Clock,
@@ -164,7 +205,7 @@ struct Parts {
 }
 
 fn shared(config: &Config, plan: &Plan, parts: Parts) -> Result<Shared, Error> {
-    let Parts { media, reads, access, clock, superblock, inline } = parts;
+    let Parts { storage, reads, access, clock, superblock, inline } = parts;
     let has_flash = superblock.size > 0;
     let segments = if has_flash { superblock.segments() } else { 2 };
     let shape = LogShape {
@@ -183,7 +224,7 @@ fn shared(config: &Config, plan: &Plan, parts: Parts) -> Result<Shared, Error> {
     Ok(Shared {
         state: Mutex::new(State::new(machine, segments as usize, superblock.segment.into())),
         work: Condvar::new(),
-        media,
+        storage,
         reads,
         clock,
         trace,
@@ -191,6 +232,7 @@ fn shared(config: &Config, plan: &Plan, parts: Parts) -> Result<Shared, Error> {
         seed: superblock.seed,
         base: superblock.segments_at(),
         segment: superblock.segment as usize,
+        unit: usize::try_from(superblock.unit()).unwrap_or(usize::MAX),
         reinsert: plan.reinsert,
         block: plan.block,
         inline,
@@ -199,50 +241,6 @@ fn shared(config: &Config, plan: &Plan, parts: Parts) -> Result<Shared, Error> {
         flash: superblock.size,
         endurance: plan.endurance,
         budget: plan.bytes_per_day,
+        erases_before: superblock.erases,
     })
-}
-
-/// The medium of a cache in DRAM, which is never used.
-struct NoMedia;
-
-impl Media for NoMedia {
-    fn len(&self) -> u64 {
-        0
-    }
-
-    fn read(&self, _: u64, _: &mut [u8]) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    fn read_data(&self, _: u64, _: &mut [IoSliceMut<'_>]) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    fn write(&self, _: u64, _: &[u8]) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    fn write_data(&self, _: u64, _: &mut [std::io::IoSlice<'_>]) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    fn erase(&self, _: u64, _: u64) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    fn next_data(&self, at: u64) -> std::io::Result<u64> {
-        Ok(at)
-    }
-
-    fn next_hole(&self, at: u64) -> std::io::Result<u64> {
-        Ok(at)
-    }
-
-    fn grow(&self, _: u64) -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    fn sync(&self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

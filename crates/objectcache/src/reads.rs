@@ -2,10 +2,9 @@
 //! threads of their own.
 
 use crate::format::PAGE;
-use crate::medium::{self, Buffer};
+use crate::medium::{self, Buffer, Storage};
 use crate::oneshot::{self, Receiver, Sender};
 use bytes::Bytes;
-use gordon_store::Media;
 use gordon_sys::ring::{Ended, Op, Ring, Transfer};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -39,7 +38,7 @@ struct Queue {
 struct Shared {
     queue: Mutex<Queue>,
     arrived: Condvar,
-    media: Arc<dyn Media>,
+    storage: Arc<dyn Storage>,
     /// Wakes the thread of the ring.
     wake: Option<File>,
 }
@@ -70,16 +69,16 @@ pub(crate) struct Reads {
 
 impl Reads {
     /// Reads that the caller carries out.
-    pub fn inline(media: Arc<dyn Media>) -> Self {
+    pub fn inline(storage: Arc<dyn Storage>) -> Self {
         let (queue, arrived) = (Mutex::default(), Condvar::new());
-        let shared = Arc::new(Shared { queue, arrived, media, wake: None });
+        let shared = Arc::new(Shared { queue, arrived, storage, wake: None });
         Self { shared, threads: Mutex::default(), inline: true }
     }
 
     /// Starts the threads. Returns how the reads are done, with the reason if not by io_uring.
-    pub fn start(media: Arc<dyn Media>, file: Option<Arc<File>>) -> Result<(Self, String)> {
+    pub fn start(storage: Arc<dyn Storage>, file: Option<Arc<File>>) -> Result<(Self, String)> {
         let ring = match file {
-            None => Err("the medium is not a file".into()),
+            None => Err("not a file".into()),
             Some(file) => Ring::new(DEPTH + 1)
                 .and_then(|ring| Ok((ring, file, eventfd()?)))
                 .map_err(|error| error.to_string()),
@@ -89,7 +88,7 @@ impl Reads {
         match ring {
             Ok((ring, file, wake)) => {
                 let heard = Arc::new(wake.try_clone()?);
-                let shared = Arc::new(Shared { queue, arrived, media, wake: Some(wake) });
+                let shared = Arc::new(Shared { queue, arrived, storage, wake: Some(wake) });
                 let ringing = shared.clone();
                 let thread = named("cache reads").spawn(move || {
                     RingThread { shared: ringing, ring, file, heard }.run();
@@ -98,7 +97,7 @@ impl Reads {
                 Ok((Self { shared, threads, inline: false }, "io_uring".into()))
             }
             Err(why) => {
-                let shared = Arc::new(Shared { queue, arrived, media, wake: None });
+                let shared = Arc::new(Shared { queue, arrived, storage, wake: None });
                 let mut threads = Vec::new();
                 for _ in 0..THREADS {
                     let shared = shared.clone();
@@ -115,7 +114,7 @@ impl Reads {
     fn pages(&self, at: u64, len: usize) -> Receiver<Result<Buffer>> {
         let (done, received) = oneshot::channel();
         if self.inline {
-            done.send(medium::read(&*self.shared.media, at, len));
+            done.send(medium::read(&*self.shared.storage, at, len));
             return received;
         }
         let mut queue = self.shared.queue();
@@ -184,7 +183,7 @@ fn serve(shared: &Shared) {
             queue = shared.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner);
         };
         drop(queue);
-        request.done.send(medium::read(&*shared.media, request.at, request.len));
+        request.done.send(medium::read(&*shared.storage, request.at, request.len));
     }
 }
 
@@ -251,7 +250,7 @@ impl RingThread {
                 let result = match result {
                     Ok(read) if read == whole => Ok(buffer),
                     // Cut short or cancelled by the kernel: positioned reads say why.
-                    _ => medium::read(&*self.shared.media, request.at, request.len),
+                    _ => medium::read(&*self.shared.storage, request.at, request.len),
                 };
                 request.done.send(result);
             }

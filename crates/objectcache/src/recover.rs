@@ -5,14 +5,13 @@ use crate::error::{Error, at_path};
 use crate::format::journal::{Page, Record};
 use crate::format::object::{Kind, Stored};
 use crate::format::segment::{Directory, Footer, first_read};
-use crate::format::superblock::{NoSuperblock, Superblock};
+use crate::format::superblock::{EraseBlocks, NoSuperblock, Superblock};
 use crate::format::{PAGE, VERSION};
-use crate::medium::{self, Buffer};
+use crate::medium::{self, Buffer, Storage};
 use crate::state::{SegmentInfo, Shared};
 use crate::stats::Recovery;
-use crate::worker::{erase, offset, places, read_directory};
+use crate::worker::{places, read_directory};
 use gordon_cache::tiered::Place;
-use gordon_store::Media;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Result;
 use std::path::Path;
@@ -20,11 +19,11 @@ use std::time::Instant;
 
 /// Reads of the scan in flight.
 const WINDOW: u32 = 64;
-/// Bytes of the journal that are read at a time.
-const CHUNK: usize = 64 * 2 * PAGE;
+/// Pages of the journal that are read at a time, with both copies, up to this number of bytes.
+const CHUNK: u64 = 64 * 2 * PAGE as u64;
 
 /// Writes the superblock and an empty journal.
-pub(crate) fn create(media: &dyn Media, superblock: &Superblock) -> Result<()> {
+pub(crate) fn create(storage: &dyn Storage, superblock: &Superblock) -> Result<()> {
     let page = Page {
         generation: 1,
         number: 0,
@@ -34,40 +33,64 @@ pub(crate) fn create(media: &dyn Media, superblock: &Superblock) -> Result<()> {
         written: 0,
         records: Vec::new(),
     };
-    let bytes = page.bytes(superblock.id);
-    medium::write(media, superblock.journal_at(1), &[&bytes[..], &bytes].concat())?;
-    media.sync()?;
-    let bytes = superblock.bytes();
-    medium::write(media, 0, &[&bytes[..], &bytes].concat())?;
-    media.sync()
+    let unit = usize::try_from(superblock.unit()).unwrap_or(usize::MAX);
+    let bytes = page.bytes(superblock.id, unit);
+    let at = superblock.journal_at(1);
+    storage.begin(at..at + superblock.journal())?;
+    medium::write(storage, at, &[&bytes[..], &bytes].concat())?;
+    storage.sync()?;
+    let mut bytes = superblock.bytes();
+    bytes.resize(unit, 0);
+    let distance = Superblock::copy_at(superblock.blocks);
+    for at in [0, distance] {
+        storage.begin(at..at + distance)?;
+        medium::write(storage, at, &bytes)?;
+        // A power cut damages one copy at most.
+        storage.sync()?;
+    }
+    Ok(())
 }
 
-/// Reads the superblock. `None` if the medium is empty.
+/// Reads the superblock of a storage with these erase blocks. `None` if it has no cache.
 pub(crate) fn superblock(
-    media: &dyn Media,
+    storage: &dyn Storage,
+    blocks: Option<EraseBlocks>,
     path: &Path,
 ) -> std::result::Result<Option<Superblock>, Error> {
-    if media.len() < 2 * PAGE as u64 {
-        return if media.is_empty() { Ok(None) } else { Err(Error::Foreign(path.to_path_buf())) };
+    let second = Superblock::copy_at(blocks);
+    if storage.len() < second + PAGE as u64 {
+        let is_empty = storage.len() == 0;
+        return if is_empty { Ok(None) } else { Err(Error::Foreign(path.to_path_buf())) };
     }
-    let mut pages = medium::read(media, 0, 2 * PAGE).map_err(at_path(path))?;
-    let (first, second) = pages.slice().split_at(PAGE);
-    let copies = [Superblock::parse(first), Superblock::parse(second)];
+    let mut unreadable = None;
+    let copies = [0, second].map(|at| match medium::read(storage, at, PAGE) {
+        Ok(mut page) => Superblock::parse(page.slice()),
+        Err(error) => {
+            unreadable = Some(error);
+            Err(NoSuperblock::Damaged)
+        }
+    });
     let path = path.to_path_buf();
     match copies {
+        [Ok(found), _] | [_, Ok(found)] if found.blocks != blocks => Err(Error::Foreign(path)),
         [Ok(found), _] | [_, Ok(found)] => {
-            let (len, size) = (media.len(), found.size);
+            let (len, size) = (storage.len(), found.size);
             if len < size {
                 let why = format!("cut off: {len} bytes, its superblock says {size}");
                 return Err(Error::Damaged { path, why });
             }
             Ok(Some(found))
         }
-        [Err(NoSuperblock::Empty), Err(NoSuperblock::Empty)] => Ok(None),
+        // Both copies are there before the cache is used.
+        [Err(NoSuperblock::Empty), Err(NoSuperblock::Empty | NoSuperblock::Damaged)]
+        | [Err(NoSuperblock::Damaged), Err(NoSuperblock::Empty)] => Ok(None),
         [Err(NoSuperblock::Version(version)), _] | [_, Err(NoSuperblock::Version(version))] => {
             Err(Error::Version { path, version, known: VERSION })
         }
         [Err(NoSuperblock::Damaged), _] | [_, Err(NoSuperblock::Damaged)] => {
+            if let Some(error) = unreadable {
+                return Err(at_path(&path)(error));
+            }
             Err(Error::Damaged { path, why: "both superblocks are damaged".into() })
         }
         _ => Err(Error::Foreign(path)),
@@ -75,13 +98,13 @@ pub(crate) fn superblock(
 }
 
 /// Reads bytes of the journal. A page that cannot be read is as good as a damaged one.
-fn read_all(media: &dyn Media, at: u64, len: usize) -> Buffer {
-    if let Ok(read) = medium::read(media, at, len) {
+fn read_all(storage: &dyn Storage, at: u64, len: usize) -> Buffer {
+    if let Ok(read) = medium::read(storage, at, len) {
         return read;
     }
     let mut all = Buffer::new(len);
     for (number, page) in (0..).zip(all.slice().chunks_mut(PAGE)) {
-        if let Ok(mut read) = medium::read(media, at + number * PAGE as u64, PAGE) {
+        if let Ok(mut read) = medium::read(storage, at + number * PAGE as u64, PAGE) {
             page.copy_from_slice(read.slice());
         }
     }
@@ -99,14 +122,17 @@ struct Half {
 }
 
 /// Reads a half of the journal. `None` if it has no generation that was completely started.
-fn half(media: &dyn Media, superblock: &Superblock, half: usize) -> Option<Half> {
-    let len = usize::try_from(superblock.journal()).unwrap_or(usize::MAX);
+fn half(storage: &dyn Storage, superblock: &Superblock, half: usize) -> Option<Half> {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let (unit, pair) = (superblock.unit(), superblock.journal_page());
+    let len = u64::from(superblock.journal_pages()) * pair;
+    let chunk = (CHUNK / pair).max(1) * pair;
     let mut all: Vec<Option<Page>> = Vec::new();
-    for start in (0..len).step_by(CHUNK) {
-        let at = superblock.journal_at(half) + start as u64;
-        let mut chunk = read_all(media, at, CHUNK.min(len - start));
-        for pair in chunk.slice().chunks(2 * PAGE) {
-            let mut copies = pair.chunks(PAGE).map(|copy| Page::parse(copy, superblock.id));
+    for start in (0..len).step_by(size(chunk)) {
+        let at = superblock.journal_at(half) + start;
+        let mut chunk = read_all(storage, at, size(chunk.min(len - start)));
+        for pair in chunk.slice().chunks(size(pair)) {
+            let mut copies = pair.chunks(size(unit)).map(|copy| Page::parse(copy, superblock.id));
             let page = copies.find_map(|page| page);
             all.push(page.filter(|page| page.number as usize == all.len()));
         }
@@ -133,21 +159,24 @@ struct Removals {
 /// Reads the journal and the directories of all segments, and adds the objects to the machine.
 pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recovery> {
     let started = Instant::now();
-    let media = &*shared.media;
+    let storage = &*shared.storage;
     let mut recovery = Recovery::default();
-    let halves = [half(media, superblock, 0), half(media, superblock, 1)];
+    // What is read from here on stays there: a record that was not synced when the process was
+    // killed must not be found now, and be lost in a power cut after it was relied on.
+    storage.sync()?;
+    let halves = [half(storage, superblock, 0), half(storage, superblock, 1)];
     let newest = halves.into_iter().flatten().max_by_key(|half| half.generation);
     let journal = newest.unwrap_or(Half { is_damaged: true, ..Half::default() });
     let mut written = 0;
     let mut removals = Removals::default();
     if journal.is_damaged {
         // It is not known which objects were removed.
-        erase_all(shared)?;
+        discard_all(shared)?;
     }
     {
         let mut state = shared.state();
         state.journal.superblock = Some(*superblock);
-        state.journal.generation = journal.generation;
+        (state.journal.generation, state.journal.is_started) = (journal.generation, true);
         if journal.is_damaged {
             recovery.damaged_journal = true;
             state.journal.restart_now();
@@ -157,6 +186,9 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
             state.journal.floor = page.floor;
             written = written.max(page.written);
             state.journal.records.extend(page.records);
+        }
+        if !storage.continues() {
+            state.journal.next_page = superblock.journal_pages();
         }
         let records = std::mem::take(&mut state.journal.records);
         for record in &records {
@@ -181,7 +213,7 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
     let order = newest_last(shared, &mut recovery)?;
     let tail = first_read(shared.segment);
     for window in order.chunks(WINDOW as usize) {
-        let start = |number: u32| offset(shared, number) + (shared.segment - tail) as u64;
+        let start = |number: u32| shared.offset(number) + (shared.segment - tail) as u64;
         let reads: Vec<_> =
             window.iter().map(|it| (*it, shared.reads.read(start(*it), tail))).collect();
         for (number, read) in reads {
@@ -199,7 +231,7 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
                 }
                 None => {
                     recovery.damaged_segments += 1;
-                    erase(shared, number)?;
+                    shared.discard(number)?;
                 }
             }
         }
@@ -220,10 +252,10 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
 }
 
 /// Makes all directories invalid.
-fn erase_all(shared: &Shared) -> Result<()> {
+fn discard_all(shared: &Shared) -> Result<()> {
     let count = shared.state().segments.len();
     for number in 0..u32::try_from(count).unwrap_or(u32::MAX) {
-        erase(shared, number)?;
+        shared.discard(number)?;
     }
     Ok(())
 }
@@ -236,7 +268,7 @@ fn newest_last(shared: &Shared, recovery: &mut Recovery) -> Result<Vec<u32>> {
     for first in (0..count).step_by(WINDOW as usize) {
         let window = first..count.min(first.saturating_add(WINDOW));
         let last_page = |number: u32| {
-            let at = offset(shared, number) + (shared.segment - PAGE) as u64;
+            let at = shared.offset(number) + (shared.segment - PAGE) as u64;
             (number, shared.reads.read(at, PAGE))
         };
         let reads: Vec<_> = window.map(last_page).collect();
@@ -247,7 +279,7 @@ fn newest_last(shared: &Shared, recovery: &mut Recovery) -> Result<Vec<u32>> {
                 None if !page.is_empty() && page.iter().all(|byte| *byte == 0) => {}
                 None => {
                     recovery.damaged_segments += 1;
-                    erase(shared, number)?;
+                    shared.discard(number)?;
                 }
             }
         }
@@ -288,7 +320,7 @@ fn add(
         while let Place::Flash { offset, .. } = candidate {
             state.machine.release(offset);
             let at = shared.base + offset;
-            let page = medium::read(&*shared.media, at / PAGE as u64 * PAGE as u64, PAGE);
+            let page = medium::read(&*shared.storage, at / PAGE as u64 * PAGE as u64, PAGE);
             let hash = page.ok().and_then(|mut page| {
                 #[allow(clippy::cast_possible_truncation)] // less than a page
                 let start = (at % PAGE as u64) as usize;

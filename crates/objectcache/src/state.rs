@@ -5,13 +5,14 @@ use crate::format::object::{self, Identity, Kind, Stored};
 use crate::format::segment::entry_size;
 use crate::format::{PAGE, hash};
 use crate::journal::{Durable, Journal};
+use crate::medium::Storage;
 use crate::oneshot::Sender;
 use crate::reads::Reads;
-use crate::stats::Events;
+use crate::stats::{Events, NandStats};
 use crate::trace::TraceWriter;
 use bytes::Bytes;
 use gordon_cache::tiered::{Action, DirectoryEntry, ObjectSize, Place, Removal, TieredMachine};
-use gordon_store::Media;
+use gordon_store::RawWear;
 use gordon_units::Ns;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,7 +23,7 @@ pub(crate) struct Shared {
     pub state: Mutex<State>,
     /// Wakes the threads that write.
     pub work: Condvar,
-    pub media: Arc<dyn Media>,
+    pub storage: Arc<dyn Storage>,
     pub reads: Reads,
     pub clock: Clock,
     pub trace: Option<TraceWriter>,
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub base: u64,
     /// Size of a segment in bytes.
     pub segment: usize,
+    /// Unit of writes in bytes.
+    pub unit: usize,
     /// Whether whole segments are read before they are evicted.
     pub reinsert: bool,
     /// Size of a block of a large object.
@@ -47,6 +50,8 @@ pub(crate) struct Shared {
     /// Rated erases of a block, and the budget in bytes a day, if a lifetime was promised.
     pub endurance: u64,
     pub budget: Option<f64>,
+    /// Erases of NAND flash before the creation of the cache.
+    pub erases_before: u64,
 }
 
 /// The time since the creation of the cache.
@@ -253,6 +258,20 @@ impl State {
         true
     }
 
+    /// Evicts a segment on the medium that nobody reads, and pins it until the caller has discarded
+    /// it. Returns whether there is one with this number.
+    pub fn evict_idle(&mut self, number: u32) -> bool {
+        let info = &mut self.segments[number as usize];
+        let is_stored = info.sequence > 0 && !self.buffers.contains_key(&number);
+        if !is_stored || !self.machine.pin_idle(number) {
+            return false;
+        }
+        info.sequence = 0;
+        self.machine.evict_segment(number);
+        self.journal.is_evicting = true;
+        true
+    }
+
     /// Carries out the actions of the machine. What needs the medium becomes a job.
     pub fn pump(&mut self) {
         while let Some(action) = self.machine.next_action() {
@@ -341,6 +360,39 @@ impl Shared {
 
     pub fn has_flash(&self) -> bool {
         self.flash > 0
+    }
+
+    /// Offset of a segment on the medium.
+    pub fn offset(&self, segment: u32) -> u64 {
+        self.base + u64::from(segment) * self.segment as u64
+    }
+
+    /// Makes the directory of a segment invalid, durably.
+    pub fn discard(&self, segment: u32) -> std::io::Result<()> {
+        let at = self.offset(segment);
+        self.storage.discard(at..at + self.segment as u64)
+    }
+
+    /// The segment at an address.
+    pub fn segment_at(&self, at: u64) -> Option<u32> {
+        u32::try_from(at.checked_sub(self.base)? / self.segment as u64).ok()
+    }
+
+    pub fn nand_stats(&self, wear: &RawWear, written: u64) -> NandStats {
+        let programmed = wear.programs * self.storage.page_bytes();
+        #[allow(clippy::cast_precision_loss)] // bytes far below 2^53
+        let write_amplification = (written > 0).then(|| programmed as f64 / written as f64);
+        NandStats {
+            programmed_bytes: programmed,
+            write_amplification,
+            block_erases: wear.erases,
+            least_erases: wear.least,
+            most_erases: wear.most,
+            good_blocks: wear.good,
+            bad_blocks: wear.bad,
+            failures: wear.failures,
+            bits_corrected: wear.bits_corrected,
+        }
     }
 
     /// Starts to count the bytes written in this day.

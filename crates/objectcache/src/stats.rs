@@ -90,6 +90,31 @@ pub struct Events {
     pub io_errors: u64,
 }
 
+/// The measured wear of a NAND image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ObjectCacheNandStats")]
+pub struct NandStats {
+    /// Bytes programmed since the cache was opened.
+    pub programmed_bytes: u64,
+    /// Bytes programmed for each byte that the cache has written since it was opened; `None` before
+    /// the first one.
+    pub write_amplification: Option<f64>,
+    /// Erases of all blocks in service since the image was created.
+    pub block_erases: u64,
+    /// The smallest number of erases of a block in service since the image was created.
+    pub least_erases: u32,
+    /// The largest number of erases of a block in service since the image was created.
+    pub most_erases: u32,
+    /// Erase blocks in service.
+    pub good_blocks: u32,
+    /// Erase blocks out of service, those bad from the factory included.
+    pub bad_blocks: u32,
+    /// Programs and erases that failed since the cache was opened.
+    pub failures: u64,
+    /// Bits corrected since the cache was opened.
+    pub bits_corrected: u64,
+}
+
 /// Counters since the cache was opened, unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "ObjectCacheStats")]
@@ -131,8 +156,12 @@ pub struct Stats {
     pub reinsertions: u64,
     /// Objects that were too large for flash.
     pub dropped: u64,
-    /// Mean number of times that a segment has been erased since the cache was created.
+    /// Mean number of times that a block has been erased since the cache was created: measured on a
+    /// NAND image, elsewhere from the bytes written, because segments are whole erase blocks
+    /// (`assumed`).
     pub erases: f64,
+    /// Measured wear; `None` unless the flash is a NAND image.
+    pub nand: Option<NandStats>,
     /// Probability with which an offered object is admitted now.
     pub admission_rate: f64,
     /// Seconds since the cache was created.

@@ -1,7 +1,7 @@
 //! What the thread that writes segments does, and the threads of a cache.
 //!
-//! A segment is written in four steps: its objects, a sync, its directory with the footer, a sync.
-//! Only then may the index refer to the medium ([`TieredMachine::commit`]). A crash between two
+//! A segment is begun (on NAND flash, erased) and written in four steps: its objects, a sync, its
+//! directory with the footer, a sync. Only then may the index refer to the medium ([`TieredMachine::commit`]). A crash between two
 //! steps leaves the old directory, whose objects are then found to be overwritten by their headers,
 //! or no valid directory.
 //!
@@ -15,6 +15,7 @@ use crate::medium::{self, Buffer};
 use crate::state::{Job, Pending, SegmentInfo, Shared, State};
 use bytes::Bytes;
 use gordon_cache::tiered::DirectoryEntry;
+use gordon_store::WentBad;
 use std::io::Result;
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -61,11 +62,6 @@ pub(crate) fn step(shared: &Shared) -> bool {
     true
 }
 
-/// Offset of a segment on the medium.
-pub(crate) fn offset(shared: &Shared, segment: u32) -> u64 {
-    shared.base + u64::from(segment) * shared.segment as u64
-}
-
 fn write(shared: &Shared, number: u32) {
     let stride = shared.segment as u64;
     let (directory, objects, entries): (_, _, Vec<DirectoryEntry>) = {
@@ -106,7 +102,13 @@ fn write(shared: &Shared, number: u32) {
     }
     drop(objects);
     directory.write(shared.id, image.slice());
-    let result = write_image(shared, number, &directory, image.slice());
+    // An erase block that went bad is replaced by another one.
+    let result = loop {
+        match write_image(shared, number, &directory, image.slice()) {
+            Err(error) if WentBad::is_cause_of(&error) => {}
+            result => break result,
+        }
+    };
     let first = directory.entries.iter().map(|entry| entry.sequence).min();
     let mut state = shared.state();
     let before = state.segments[number as usize];
@@ -134,21 +136,24 @@ fn finish(shared: &Shared, mut state: std::sync::MutexGuard<'_, State>) {
 }
 
 fn write_image(shared: &Shared, number: u32, directory: &Directory, image: &[u8]) -> Result<()> {
-    let at = offset(shared, number);
+    let (storage, unit) = (&*shared.storage, shared.unit);
+    let at = shared.offset(number);
     let end = directory.entries.iter().map(|entry| (entry.offset + entry.bytes) as usize).max();
-    let data = end.unwrap_or(0).next_multiple_of(PAGE);
-    let start = (image.len() - directory.len()) / PAGE * PAGE;
-    medium::write(&*shared.media, at, &image[..data])?;
-    shared.media.sync()?;
-    medium::write(&*shared.media, at + start as u64, &image[start..])?;
-    shared.media.sync()
+    // The last objects may share a unit with the directory, with which they are written.
+    let start = (image.len() - directory.len()) / unit * unit;
+    let data = end.unwrap_or(0).next_multiple_of(unit).min(start);
+    storage.begin(at..at + image.len() as u64)?;
+    medium::write(storage, at, &image[..data])?;
+    storage.sync()?;
+    medium::write(storage, at + start as u64, &image[start..])?;
+    storage.sync()
 }
 
 /// Reads the directory of the segment that is evicted next.
 fn prepare(shared: &Shared, number: u32) {
     let expected = shared.state().segments[number as usize].sequence;
     let read = if shared.reinsert {
-        medium::read(&*shared.media, offset(shared, number), shared.segment).ok().map(|buffer| {
+        medium::read(&*shared.storage, shared.offset(number), shared.segment).ok().map(|buffer| {
             let Buffer { bytes, part } = buffer;
             Bytes::from(bytes).slice(part)
         })
@@ -162,7 +167,7 @@ fn prepare(shared: &Shared, number: u32) {
     let directory = directory.filter(|directory| directory.sequence == expected);
     if directory.is_none() {
         // Its objects must not come back if it becomes readable.
-        let erased = erase(shared, number);
+        let erased = shared.discard(number);
         shared.state().counters.events.io_errors += u64::from(erased.is_err());
     }
     let mut state = shared.state();
@@ -195,8 +200,8 @@ pub(crate) fn places(directory: &Directory, number: u32, stride: usize) -> Vec<D
 
 /// Reads the directory of a segment. `None` if it has no valid one.
 pub(crate) fn read_directory(shared: &Shared, number: u32) -> Result<Option<Directory>> {
-    let end = offset(shared, number) + shared.segment as u64;
-    let tail = |len: usize| medium::read(&*shared.media, end - len as u64, len);
+    let end = shared.offset(number) + shared.segment as u64;
+    let tail = |len: usize| medium::read(&*shared.storage, end - len as u64, len);
     let mut read = tail(first_read(shared.segment))?;
     let Some(footer) = Footer::parse(read.slice(), shared.id, number) else { return Ok(None) };
     let len = footer.len().next_multiple_of(PAGE);
@@ -207,12 +212,4 @@ pub(crate) fn read_directory(shared: &Shared, number: u32) -> Result<Option<Dire
         read = tail(len)?;
     }
     Ok(Directory::parse(read.slice(), shared.segment, shared.id, number))
-}
-
-/// Makes the directory of a segment invalid, durably.
-pub(crate) fn erase(shared: &Shared, number: u32) -> Result<()> {
-    let end = offset(shared, number) + shared.segment as u64;
-    let mut zeros = Buffer::new(PAGE);
-    medium::write(&*shared.media, end - PAGE as u64, zeros.slice())?;
-    shared.media.sync()
 }

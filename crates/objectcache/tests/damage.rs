@@ -3,19 +3,23 @@
 mod common;
 
 use common::{
-    Clock, Model, OBJECTS, SEGMENT, SIZE, Step, apply, config, open, seeds, step, verify,
+    Clock, Kind, Model, OBJECTS, SEGMENT, SIZE, Step, apply, config, open, seeds, step, verify,
 };
 use gordon_objectcache::{Cache, Error, block_on};
 use gordon_store::Media as _;
 use gordon_testkit::{MemoryMedia, Random};
 use std::sync::Arc;
 
-/// A cache that was in use, and was closed or killed.
+/// A cache on a file that was in use, and was closed or killed.
 fn used(seed: u64, reinsert: bool) -> (Arc<MemoryMedia>, Model) {
-    let media = Arc::new(MemoryMedia::new(SIZE));
+    used_of(Kind::File, seed, reinsert)
+}
+
+fn used_of(kind: Kind, seed: u64, reinsert: bool) -> (Arc<MemoryMedia>, Model) {
+    let media = kind.media();
     let mut model = Model::default();
     let mut random = Random::new(seed);
-    let (cache, _) = open(&config(reinsert), &media);
+    let (cache, _) = open(&kind.config(reinsert), &media);
     for number in 0..OBJECTS {
         assert!(apply(&cache, &mut model, Step::Put(number)));
     }
@@ -64,6 +68,115 @@ fn flipped_bits_are_misses_and_bring_nothing_back() {
         let (cache, _) = open(&config(false), &media);
         verify(&cache, &model);
     });
+}
+
+#[test]
+fn damaged_erase_blocks_are_misses_and_bring_nothing_back() {
+    seeds(120, |seed| {
+        let kind = if seed.is_multiple_of(4) { Kind::LargePages } else { Kind::Nand };
+        let (media, mut model) = used_of(kind, seed, seed % 3 == 0);
+        let mut random = Random::new(seed);
+        let all = common::blocks_of(&media);
+        let (segments, others): (Vec<_>, Vec<_>) =
+            all.iter().partition(|(.., number)| *number >= kind.metadata());
+        assert!(segments.len() > 8 && others.len() >= 4, "{all:?}");
+        // A bit of the superblock and the journal, or any damage to several segments.
+        if seed.is_multiple_of(5) {
+            let (start, len, _) = others[random.below(others.len())];
+            media.damage(start + random.below(len) as u64, |byte| *byte ^= 1 << (seed % 8));
+        } else {
+            for _ in 0..1 + random.below(4) {
+                let (start, len, _) = segments[random.below(segments.len())];
+                let (other, ..) = segments[random.below(segments.len())];
+                let at = start + (random.below(len) / 4096 * 4096) as u64;
+                match seed % 5 {
+                    1 => media.damage(at + random.below(4096) as u64, |byte| *byte ^= 0x80),
+                    2 => media.write(at, &[0; 4096]).expect("it works"),
+                    3 => media.write(at, &[0xff; 4096]).expect("it works"),
+                    _ => {
+                        let mut bytes = vec![0; len];
+                        media.read(other, &mut bytes).expect("it works");
+                        media.write(start, &bytes).expect("it works");
+                    }
+                }
+            }
+        }
+        let (cache, recovery) = open(&kind.config(false), &media);
+        assert!(!recovery.damaged_journal);
+        verify(&cache, &model);
+        block_on(cache.check()).expect("it works");
+        assert_eq!(block_on(cache.check()).expect("it works").damaged, 0);
+        for _ in 0..200 {
+            let step = step(&mut random);
+            if !matches!(step, Step::Check) {
+                assert!(apply(&cache, &mut model, step));
+            }
+        }
+        drop(cache);
+        let (cache, _) = open(&kind.config(false), &media);
+        verify(&cache, &model);
+    });
+}
+
+#[test]
+fn an_erase_block_with_older_contents_is_not_used() {
+    for kind in [Kind::Nand, Kind::LargePages] {
+        let (media, mut model) = used_of(kind, 1, false);
+        let contents = |media: &MemoryMedia, (start, len, _): (u64, usize, u32)| {
+            let mut bytes = vec![0; len];
+            media.read(start, &mut bytes).expect("it works");
+            bytes
+        };
+        let older: Vec<_> =
+            common::blocks_of(&media).into_iter().map(|at| (at, contents(&media, at))).collect();
+        let (cache, _) = open(&kind.config(false), &media);
+        for _ in 0..3 {
+            for number in 0..OBJECTS {
+                assert!(apply(&cache, &mut model, Step::Put(number)));
+            }
+        }
+        for number in (0..OBJECTS).step_by(2) {
+            assert!(apply(&cache, &mut model, Step::Delete(number)));
+        }
+        drop(cache);
+        let newest = common::blocks_of(&media);
+        let mut replaced = 0;
+        for (at, bytes) in older {
+            // All segments that were written again since.
+            if at.2 >= kind.metadata() && newest.iter().all(|new| contents(&media, *new) != bytes) {
+                media.write(at.0, &bytes).expect("it works");
+                replaced += 1;
+            }
+        }
+        assert!(replaced > 6, "{replaced}");
+        let (cache, _) = open(&kind.config(false), &media);
+        verify(&cache, &model);
+    }
+}
+
+#[test]
+fn unreadable_bytes_of_nand_are_misses() {
+    for kind in [Kind::Nand, Kind::LargePages] {
+        let (media, mut model) = used_of(kind, 2, true);
+        let (cache, _) = open(&kind.config(true), &media);
+        let mut random = Random::new(3);
+        for _ in 0..60 {
+            let blocks = common::blocks_of(&media);
+            let (start, len, _) = blocks[random.below(blocks.len())];
+            media.fail_reads(Some(start + random.below(len) as u64));
+            for _ in 0..30 {
+                let step = step(&mut random);
+                if !matches!(step, Step::Check) {
+                    apply(&cache, &mut model, step);
+                }
+            }
+            media.fail_reads(None);
+        }
+        verify(&cache, &model);
+        drop(cache);
+        let (cache, _) = open(&kind.config(true), &media);
+        verify(&cache, &model);
+    }
 }
 
 #[test]
@@ -184,13 +297,13 @@ fn media_of_other_programs_versions_and_sizes_are_refused() {
     drop(open(&ours, &media));
     let mut other = ours.clone();
     if let Some(flash) = &mut other.flash {
-        flash.size += 1 << 20;
+        flash.size = flash.size.map(|size| size + (1 << 20));
     }
     let larger = refused(media.survivor(), &other);
     assert!(matches!(larger, Error::OtherShape { what: "a flash of", .. }), "{larger}");
     let mut other = ours;
     if let Some(flash) = &mut other.flash {
-        flash.segment *= 2;
+        flash.segment = flash.segment.map(|segment| segment * 2);
     }
     assert!(matches!(refused(media.survivor(), &other), Error::OtherShape { .. }));
 }

@@ -3,14 +3,18 @@
 
 use bytes::Bytes;
 use gordon_objectcache::{Admission, Cache, Config, Error, Flash, Lifetime, Put, Tier, block_on};
-use gordon_testkit::{Random, watchdog};
+use gordon_store::{Backend, Faults, Image};
+use gordon_testkit::{Random, image, watchdog};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
+/// A cache in a file, or in a NAND image of this extension.
 fn config(path: &Path) -> Config {
-    let flash = Flash { segment: 64 << 10, ..Flash::new(path.into(), 4 << 20) };
+    let is_image = path.extension().is_some_and(|extension| extension == "img");
+    let flash = if is_image { Flash::image(path.into()) } else { Flash::new(path.into(), 4 << 20) };
+    let flash = Flash { segment: Some(64 << 10), ..flash };
     Config { flash: Some(flash), ..Config::new(200_000) }
 }
 
@@ -128,16 +132,31 @@ fn child() {
 
 #[test]
 fn a_kill_at_any_moment_brings_nothing_back_and_gives_no_wrong_byte() {
+    let folder = tempfile::tempdir().expect("a folder");
+    kill_often(folder.path());
+}
+
+#[test]
+fn a_kill_at_any_moment_loses_nothing_durable_on_a_nand_image() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("flash.img");
+    let faults = Faults { program_failures: 1e-4, erase_failures: 1e-4, ..Faults::default() };
+    let device = image::device(4096, 16, 100, faults, 1);
+    drop(Image::create(&path, device, Backend::File).expect("it is created"));
+    kill_often(&path);
+}
+
+/// Kills a process that uses a cache at this path again and again.
+fn kill_often(path: &Path) {
     // `CACHE_KILLS=200` for the number of the requirements.
     let kills = std::env::var("CACHE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8);
-    let folder = tempfile::tempdir().expect("a folder");
     let mut random = Random::new(9);
     let mut newest = vec![0_u64; 600];
     let (mut from, mut warm) = (1, 0);
     for _ in 0..kills {
         let mut child = Command::new(std::env::current_exe().expect("a path"))
             .args(["--exact", "child", "--nocapture"])
-            .env("CACHE_CHILD", folder.path())
+            .env("CACHE_CHILD", path)
             .env("CACHE_FROM", from.to_string())
             .stdout(Stdio::piped())
             .spawn()
@@ -169,7 +188,7 @@ fn a_kill_at_any_moment_brings_nothing_back_and_gives_no_wrong_byte() {
         }
         child.wait().expect("it ends");
         from += 100_000;
-        let (cache, recovery) = Cache::open(config(folder.path())).expect("it opens");
+        let (cache, recovery) = Cache::open(config(path)).expect("it opens");
         assert!(!recovery.damaged_journal, "{recovery:?}");
         warm += recovery.objects;
         for (number, newest) in newest.iter_mut().enumerate() {
@@ -201,7 +220,7 @@ fn files_that_cannot_be_used_are_refused() {
     // Far more than any file system has.
     let mut large = config(&folder.path().join("large"));
     if let Some(flash) = &mut large.flash {
-        (flash.size, flash.segment) = (1 << 50, 1 << 30);
+        (flash.size, flash.segment) = (Some(1 << 50), Some(1 << 30));
     }
     match refused(large) {
         Error::NoSpace { size, .. } => assert_eq!(size, 1 << 50),
@@ -253,9 +272,9 @@ fn values_that_do_not_fit_are_refused() {
             other => panic!("{:?}", other.err()),
         }
     };
-    assert_eq!(refused(&|flash| flash.segment = 5000), "segment");
-    assert_eq!(refused(&|flash| flash.segment = 0), "segment");
-    assert_eq!(refused(&|flash| flash.size = 300_000), "flash");
+    assert_eq!(refused(&|flash| flash.segment = Some(5000)), "segment");
+    assert_eq!(refused(&|flash| flash.segment = Some(0)), "segment");
+    assert_eq!(refused(&|flash| flash.size = Some(300_000)), "flash");
     assert_eq!(refused(&|flash| flash.admission = Admission::Random(1.5)), "admission");
     let lifetime = |years| Some(Lifetime { years, endurance: 3000 });
     assert_eq!(refused(&|flash| flash.lifetime = lifetime(-1.0)), "lifetime");

@@ -3,10 +3,13 @@
 
 mod common;
 
-use common::{Clock, Model, OBJECTS, SIZE, apply, config, open, read, seeds, step, verify};
+use common::{
+    Clock, KINDS, Kind, Model, OBJECTS, SIZE, apply, config, open, read, seeds, step, verify,
+};
 use gordon_objectcache::{Cache, Config, block_on};
 use gordon_store::Media;
 use gordon_testkit::{MemoryMedia, Random};
+use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -97,8 +100,9 @@ impl ConcatBytes for [IoSlice<'_>] {
 fn every_byte_is_that_of_the_newest_version_across_evictions_and_restarts() {
     seeds(24, |seed| {
         let mut random = Random::new(seed);
-        let config = config(seed % 2 == 0);
-        let media = Arc::new(MemoryMedia::new(SIZE));
+        let kind = KINDS[seed as usize % 3];
+        let config = kind.config(seed % 2 == 0);
+        let media = kind.media();
         let mut model = Model::default();
         let (mut evicted, mut recovered) = (0, 0);
         for _ in 0..6 {
@@ -108,7 +112,10 @@ fn every_byte_is_that_of_the_newest_version_across_evictions_and_restarts() {
                 assert!(apply(&cache, &mut model, step(&mut random)));
             }
             verify(&cache, &model);
-            evicted += cache.stats().flash_evictions;
+            let stats = cache.stats();
+            evicted += stats.flash_evictions;
+            assert_eq!((stats.events.io_errors, stats.events.damaged), (0, 0), "{kind:?}");
+            assert_eq!(stats.nand.is_some(), kind.is_nand());
             // Otherwise as after a kill of the process.
             if random.below(3) > 0 {
                 block_on(cache.close()).expect("it closes");
@@ -120,10 +127,11 @@ fn every_byte_is_that_of_the_newest_version_across_evictions_and_restarts() {
 
 #[test]
 fn a_clean_restart_finds_what_was_in_dram_and_flash() {
-    for reinsert in [false, true] {
-        let media = Arc::new(MemoryMedia::new(SIZE));
+    for (kind, reinsert) in KINDS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        let media = kind.media();
+        let config = kind.config(reinsert);
         let mut model = Model::default();
-        let (cache, recovery) = open(&config(reinsert), &media);
+        let (cache, recovery) = open(&config, &media);
         assert!(recovery.created && recovery.objects == 0);
         for number in 0..OBJECTS {
             assert!(apply(&cache, &mut model, common::Step::Put(number)));
@@ -132,7 +140,7 @@ fn a_clean_restart_finds_what_was_in_dram_and_flash() {
         block_on(cache.close()).expect("it closes");
         assert!(block_on(cache.get(&common::key(1))).is_none(), "it is closed");
         drop(cache);
-        let (cache, recovery) = open(&config(reinsert), &media);
+        let (cache, recovery) = open(&config, &media);
         assert!(recovery.clean && !recovery.created && recovery.damaged_segments == 0);
         let after: Vec<usize> = (0..OBJECTS).filter(|n| read(&cache, *n).is_some()).collect();
         // The last objects evict a segment of the oldest ones.
@@ -142,22 +150,39 @@ fn a_clean_restart_finds_what_was_in_dram_and_flash() {
     }
 }
 
-/// Runs a history until the power is cut, and checks what a restart finds. Returns whether the
-/// history ended before the cut.
-fn cut(config: &Config, seed: u64, steps: usize, at: u64, crash: u64) -> bool {
-    let media = Arc::new(MemoryMedia::new(SIZE));
-    let mut random = Random::new(seed);
+/// A cache whose flash is full, which was closed.
+fn full(kind: Kind, config: &Config) -> (Arc<MemoryMedia>, Model) {
+    let media = kind.media();
     let mut model = Model::default();
+    let (cache, _) = open(config, &media);
+    while cache.stats().flash_evictions == 0 {
+        for number in 0..OBJECTS {
+            assert!(apply(&cache, &mut model, common::Step::Put(number)));
+        }
+    }
+    block_on(cache.close()).expect("it closes");
+    (media, model)
+}
+
+/// Runs a history on a full cache until the power is cut, and checks what a restart finds. Returns
+/// whether the history ended before the cut.
+fn cut(
+    kind: Kind,
+    config: &Config,
+    full: &(Arc<MemoryMedia>, Model),
+    seed: u64,
+    at: u64,
+    crash: u64,
+) -> bool {
+    let media = Arc::new(full.0.survivor());
+    let mut model = full.1.clone();
+    let mut random = Random::new(seed);
     let torn = crash % 2 == 1;
     let cutting = Arc::new(Cut { media: media.clone(), left: AtomicU64::new(u64::MAX), torn });
     let medium = Clock::default().medium(cutting.clone());
     let (cache, _) = Cache::open_on(config.clone(), medium).expect("it opens");
-    // Flash is full before the part of the history in which the power is cut.
-    for number in 0..OBJECTS {
-        assert!(apply(&cache, &mut model, common::Step::Put(number)));
-    }
     cutting.left.store(at, Ordering::Relaxed);
-    for _ in 0..steps {
+    for _ in 0..70 {
         if cutting.left.load(Ordering::Relaxed) == 0 {
             break;
         }
@@ -167,11 +192,19 @@ fn cut(config: &Config, seed: u64, steps: usize, at: u64, crash: u64) -> bool {
     drop(cache);
     // Each 4 KiB since the last sync has its old or its new contents.
     let mut keep = Random::new(crash);
-    let media = Arc::new(match crash {
-        0 | 1 => media.survivor(),
-        2 | 3 => media.crashed(|| false),
-        _ => media.crashed(|| keep.below(2) == 0),
-    });
+    let mut media = match crash {
+        0 => Arc::new(media.survivor()),
+        1 => kind.crashed(&media, || true),
+        2 | 3 => kind.crashed(&media, || false),
+        _ => kind.crashed(&media, || keep.below(2) == 0),
+    };
+    if crash > 3 {
+        // The power is cut during the recovery as well.
+        let left = AtomicU64::new(1 + at % 12);
+        let cutting = Arc::new(Cut { media: media.clone(), left, torn });
+        drop(Cache::open_on(config.clone(), Clock::default().medium(cutting)));
+        media = kind.crashed(&media, || keep.below(2) == 0);
+    }
     for _ in 0..2 {
         let (cache, recovery) = open(config, &media);
         assert!(!recovery.damaged_journal, "cut {at}, crash {crash}");
@@ -182,24 +215,87 @@ fn cut(config: &Config, seed: u64, steps: usize, at: u64, crash: u64) -> bool {
         }
         // The second restart sees the deletions.
     }
+    if kind.is_nand() && crash == 5 {
+        lose_segments(kind, config, &media, &mut model);
+    }
     ended
+}
+
+/// Writes all segments again after a power cut, and loses some of them: a block with an older one,
+/// which the power cut may have left, must not take its place.
+fn lose_segments(kind: Kind, config: &Config, media: &Arc<MemoryMedia>, model: &mut Model) {
+    let (cache, _) = open(config, media);
+    for number in (0..OBJECTS).chain(0..OBJECTS) {
+        assert!(apply(&cache, model, common::Step::Put(number)));
+    }
+    drop(cache);
+    let mut newest = BTreeMap::new();
+    for (start, _, number) in common::blocks_of(media) {
+        let mut sequence = [0; 8];
+        media.read(start + 8, &mut sequence).expect("it works");
+        let found = (u64::from_le_bytes(sequence), start);
+        let known = newest.entry(number).or_insert(found);
+        *known = found.max(*known);
+    }
+    for (_, (_, start)) in newest.range(kind.metadata()..).step_by(2) {
+        media.damage(start + 9, |byte| *byte ^= 1);
+    }
+    verify(&open(config, media).0, model);
 }
 
 #[test]
 fn a_power_cut_at_any_write_or_sync_brings_nothing_back() {
     // All cuts of `CACHE_RUNS` histories; one by default.
     seeds(1, |seed| {
-        for reinsert in [false, true] {
-            let config = config(reinsert);
-            for crash in 0..8 {
+        let file = [(Kind::File, false), (Kind::File, true)];
+        let nand = [(Kind::Nand, false), (Kind::LargePages, true)];
+        for (kind, reinsert) in file.into_iter().chain(nand) {
+            let config = kind.config(reinsert);
+            let full = full(kind, &config);
+            let crashes: &[u64] = match kind {
+                Kind::File => &[0, 1, 2, 3, 4, 5, 6, 7],
+                Kind::Nand => &[0, 2, 4, 5],
+                Kind::LargePages => &[4, 5],
+            };
+            for &crash in crashes {
                 let mut at = 1;
-                while !cut(&config, seed, 60, at, crash) {
+                while !cut(kind, &config, &full, seed, at, crash) {
                     at += 1;
                 }
                 assert!(at > 20, "only {at} cuts");
             }
         }
     });
+}
+
+#[test]
+fn a_power_cut_while_a_cache_is_created_leaves_none_or_a_whole_one() {
+    for kind in KINDS {
+        let config = kind.config(false);
+        for crash in 0..6 {
+            let mut created = false;
+            let mut at = 0;
+            while !created {
+                at += 1;
+                let media = kind.media();
+                let left = AtomicU64::new(at);
+                let cutting = Arc::new(Cut { media: media.clone(), left, torn: crash % 2 == 1 });
+                let medium = Clock::default().medium(cutting);
+                created = Cache::open_on(config.clone(), medium).is_ok();
+                let mut keep = Random::new(crash);
+                let media = kind.crashed(&media, || crash < 2 || keep.below(2) == 0);
+                let mut model = Model::default();
+                for _ in 0..2 {
+                    let (cache, _) = open(&config, &media);
+                    verify(&cache, &model);
+                    for number in 0..OBJECTS {
+                        assert!(apply(&cache, &mut model, common::Step::Put(number)));
+                    }
+                }
+            }
+            assert!(at > 4, "only {at} cuts");
+        }
+    }
 }
 
 #[test]
@@ -226,72 +322,78 @@ fn a_full_device_loses_no_more_than_objects() {
 
 #[test]
 fn many_deletions_do_not_fill_the_journal() {
-    // More deletions than a half of the journal has records.
-    let media = Arc::new(MemoryMedia::new(SIZE));
-    let config = config(true);
-    let mut model = Model::default();
-    let (cache, _) = open(&config, &media);
-    for round in 0..40 {
-        for number in 0..OBJECTS {
-            assert!(apply(&cache, &mut model, common::Step::Put(number)));
+    for kind in KINDS {
+        // More deletions than a half of the journal has records.
+        let media = kind.media();
+        let config = kind.config(true);
+        let mut model = Model::default();
+        let (cache, _) = open(&config, &media);
+        for round in 0..40 {
+            for number in 0..OBJECTS {
+                assert!(apply(&cache, &mut model, common::Step::Put(number)));
+            }
+            for number in (round % 2..OBJECTS).step_by(2) {
+                assert!(apply(&cache, &mut model, common::Step::Delete(number)));
+            }
+            if round % 10 == 9 {
+                let survivor = kind.crashed(&media, || false);
+                let (cache, _) = open(&config, &survivor);
+                verify(&cache, &model);
+            }
         }
-        for number in (round % 2..OBJECTS).step_by(2) {
-            assert!(apply(&cache, &mut model, common::Step::Delete(number)));
-        }
-        if round % 10 == 9 {
-            let survivor = Arc::new(media.crashed(|| false));
-            let (cache, _) = open(&config, &survivor);
-            verify(&cache, &model);
-        }
+        verify(&cache, &model);
     }
-    verify(&cache, &model);
 }
 
 #[test]
 fn a_cache_that_was_closed_is_clean_however_full_its_journal_is() {
-    let media = Arc::new(MemoryMedia::new(SIZE));
-    let config = config(false);
-    let mut model = Model::default();
-    for round in 0..20 {
-        let (cache, recovery) = open(&config, &media);
-        assert_eq!(recovery.clean, round > 0);
-        for number in 0..OBJECTS {
-            assert!(apply(&cache, &mut model, common::Step::Put(number)));
+    for kind in KINDS {
+        let media = kind.media();
+        let config = kind.config(false);
+        let mut model = Model::default();
+        for round in 0..20 {
+            let (cache, recovery) = open(&config, &media);
+            assert_eq!(recovery.clean, round > 0);
+            for number in 0..OBJECTS {
+                assert!(apply(&cache, &mut model, common::Step::Put(number)));
+            }
+            for number in 0..round {
+                assert!(apply(&cache, &mut model, common::Step::Delete(number)));
+            }
+            block_on(cache.close()).expect("it closes");
         }
-        for number in 0..round {
-            assert!(apply(&cache, &mut model, common::Step::Delete(number)));
-        }
-        block_on(cache.close()).expect("it closes");
     }
 }
 
 #[test]
 fn records_that_do_not_fit_the_journal_evict_the_oldest_objects() {
-    let media = Arc::new(MemoryMedia::new(SIZE));
-    let config = config(false);
-    let mut model = Model::default();
-    let (cache, _) = open(&config, &media);
-    for number in 0..OBJECTS {
-        assert!(apply(&cache, &mut model, common::Step::Put(number)));
+    for kind in KINDS {
+        let media = kind.media();
+        let config = kind.config(false);
+        let mut model = Model::default();
+        let (cache, _) = open(&config, &media);
+        for number in 0..OBJECTS {
+            assert!(apply(&cache, &mut model, common::Step::Put(number)));
+        }
+        let before = cache.stats().flash_objects;
+        for round in 0..60_u64 {
+            // A record of its own page, for no object.
+            let mut prefix = vec![b'x'; 3900];
+            prefix.extend_from_slice(&round.to_le_bytes());
+            assert_eq!(block_on(cache.purge(&prefix)).expect("it works"), 0);
+            assert!(apply(&cache, &mut model, common::Step::Delete(OBJECTS - 1)));
+            assert!(apply(&cache, &mut model, common::Step::Put(OBJECTS - 1)));
+            let survivor = kind.crashed(&media, || round % 2 == 0);
+            let (again, recovery) = open(&config, &survivor);
+            assert!(!recovery.damaged_journal);
+            verify(&again, &model);
+        }
+        let after = cache.stats();
+        assert!(after.flash_objects < before, "{after:?}");
+        for number in 0..OBJECTS {
+            assert!(apply(&cache, &mut model, common::Step::Get(number)));
+        }
+        let survivor = kind.crashed(&media, || false);
+        verify(&open(&config, &survivor).0, &model);
     }
-    let before = cache.stats().flash_objects;
-    for round in 0..60_u64 {
-        // A record of its own page, for no object.
-        let mut prefix = vec![b'x'; 3900];
-        prefix.extend_from_slice(&round.to_le_bytes());
-        assert_eq!(block_on(cache.purge(&prefix)).expect("it works"), 0);
-        assert!(apply(&cache, &mut model, common::Step::Delete(OBJECTS - 1)));
-        assert!(apply(&cache, &mut model, common::Step::Put(OBJECTS - 1)));
-        let survivor = Arc::new(media.crashed(|| round % 2 == 0));
-        let (again, recovery) = open(&config, &survivor);
-        assert!(!recovery.damaged_journal);
-        verify(&again, &model);
-    }
-    let after = cache.stats();
-    assert!(after.flash_objects < before, "{after:?}");
-    for number in 0..OBJECTS {
-        assert!(apply(&cache, &mut model, common::Step::Get(number)));
-    }
-    let survivor = Arc::new(media.crashed(|| false));
-    verify(&open(&config, &survivor).0, &model);
 }

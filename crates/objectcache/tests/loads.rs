@@ -31,7 +31,7 @@ fn the_simulator_predicts_the_hit_ratios_of_the_trace() {
         let folder = tempfile::tempdir().expect("a folder");
         let trace = folder.path().join("trace");
         let size = 8 << 20;
-        let flash = Flash { segment: 64 << 10, reinsert, ..Flash::new("test".into(), size) };
+        let flash = Flash { segment: Some(64 << 10), reinsert, ..Flash::new("test".into(), size) };
         let config = Config {
             flash: Some(flash),
             block: 4096,
@@ -102,7 +102,7 @@ fn request_again(cache: &Cache, key: &str, len: usize) {
 #[test]
 fn the_log_writes_at_most_a_tenth_more_than_it_admits() {
     let size = 24 << 20;
-    let flash = Flash { segment: 1 << 20, ..Flash::new("test".into(), size) };
+    let flash = Flash { segment: Some(1 << 20), ..Flash::new("test".into(), size) };
     let config = Config { flash: Some(flash), ..Config::new(1 << 20) };
     let media = Arc::new(MemoryMedia::new(size));
     let (cache, _) = Cache::open_on(config, Clock::default().medium(media)).expect("it opens");
@@ -124,8 +124,11 @@ const DAY: f64 = 86_400.0;
 #[test]
 fn a_lifetime_is_kept_over_a_year_of_a_shifting_load_with_restarts() {
     let lifetime = Lifetime { years: 5.0, endurance: 1500 };
-    let flash =
-        Flash { segment: SEGMENT, lifetime: Some(lifetime), ..Flash::new("test".into(), SIZE) };
+    let flash = Flash {
+        segment: Some(SEGMENT),
+        lifetime: Some(lifetime),
+        ..Flash::new("test".into(), SIZE)
+    };
     let config = Config { flash: Some(flash), block: 2048, ..Config::new(12_000) };
     let media = Arc::new(MemoryMedia::new(SIZE));
     let clock = Clock::default();

@@ -376,6 +376,11 @@ impl TieredMachine {
         is_stored
     }
 
+    /// As [`pin`](Self::pin), unless the segment is pinned already.
+    pub fn pin_idle(&mut self, segment: u32) -> bool {
+        self.segments[segment as usize].pins == 0 && self.pin(segment)
+    }
+
     /// Ends the reading of a [`Place::Flash`] or of a segment that was [`pin`](Self::pin)ned, by any
     /// offset in the segment.
     pub fn release(&mut self, offset: u64) {

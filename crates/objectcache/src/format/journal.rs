@@ -3,13 +3,15 @@
 //! A page is written twice, to two places next to each other, and never again in the same
 //! generation. A generation starts with a number of pages that are valid only together.
 
-use super::{Fields, LONGEST_KEY, PAGE, checksum};
+use super::{Fields, LONGEST_KEY, checksum};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GObjJnl1");
 const HEADER: usize = 72;
 
-/// Bytes of a page for records.
-pub(crate) const RECORD_BYTES: usize = PAGE - HEADER;
+/// Bytes for records of a page of this size: the unit of writes of the medium.
+pub(crate) fn record_bytes(unit: usize) -> usize {
+    unit - HEADER
+}
 
 /// A record of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,10 +128,11 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub fn bytes(&self, cache: u64) -> Vec<u8> {
-        let mut records = Vec::with_capacity(PAGE);
+    /// The page, of `unit` bytes.
+    pub fn bytes(&self, cache: u64, unit: usize) -> Vec<u8> {
+        let mut records = Vec::with_capacity(unit);
         self.records.iter().for_each(|record| record.write(&mut records));
-        let mut bytes = Vec::with_capacity(PAGE);
+        let mut bytes = Vec::with_capacity(unit);
         for number in [MAGIC, cache, self.generation, self.floor, self.written] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
@@ -141,14 +144,15 @@ impl Page {
         bytes.extend_from_slice(&self.batch.to_le_bytes());
         bytes.resize(HEADER, 0);
         bytes.append(&mut records);
-        bytes.resize(PAGE, 0);
+        bytes.resize(unit, 0);
         let sum = checksum(&bytes);
         bytes[HEADER - 8..HEADER].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
 
+    /// Reads a page, which takes all of `bytes`.
     pub fn parse(bytes: &[u8], cache: u64) -> Option<Self> {
-        let mut fields = Fields(bytes.get(..PAGE)?);
+        let mut fields = Fields(bytes);
         if fields.u64()? != MAGIC || fields.u64()? != cache {
             return None;
         }
@@ -158,7 +162,7 @@ impl Page {
         let batch = fields.u32()?;
         fields.bytes(4)?;
         let found = fields.u64()?;
-        let mut unsealed = bytes[..PAGE].to_vec();
+        let mut unsealed = bytes.to_vec();
         unsealed[HEADER - 8..HEADER].fill(0);
         if checksum(&unsealed) != found {
             return None;

@@ -3,10 +3,12 @@
 
 use bytes::Bytes;
 use gordon_objectcache::{Cache, Config, Flash, Medium, Object, Put, Recovery, Tier, block_on};
-use gordon_store::Media;
-use gordon_testkit::{MemoryMedia, Random};
+use gordon_store::{DeviceParams, Faults, Image, Media};
+use gordon_testkit::{MemoryMedia, Random, image};
+use gordon_units::BlockId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,10 +17,97 @@ use std::time::Duration;
 pub const SIZE: u64 = 288 * 1024 + 12 * SEGMENT as u64;
 pub const SEGMENT: u32 = 16 << 10;
 
-/// A cache with DRAM for a few objects.
+/// The flash of a small cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file.
+    File,
+    /// A NAND image with pages of 4 KiB, four to a block.
+    Nand,
+    /// A NAND image with pages of 8 KiB, two to a block, of which segments take two.
+    LargePages,
+}
+
+pub const KINDS: [Kind; 3] = [Kind::File, Kind::Nand, Kind::LargePages];
+
+impl Kind {
+    pub fn is_nand(self) -> bool {
+        self != Self::File
+    }
+
+    /// The parameters of the array.
+    pub fn device(self, faults: Faults, seed: u64) -> DeviceParams {
+        match self {
+            Self::File | Self::Nand => image::device(4096, 4, 40, faults, seed),
+            Self::LargePages => image::device(8192, 2, 80, faults, seed),
+        }
+    }
+
+    /// A medium without a cache.
+    pub fn media(self) -> Arc<MemoryMedia> {
+        match self {
+            Self::File => Arc::new(MemoryMedia::new(SIZE)),
+            Self::Nand | Self::LargePages => image::image(&self.device(Faults::default(), 1)),
+        }
+    }
+
+    /// Bytes of a segment. All kinds have 12 of them.
+    pub fn segment(self) -> u32 {
+        match self {
+            Self::File | Self::Nand => SEGMENT,
+            Self::LargePages => 2 * SEGMENT,
+        }
+    }
+
+    /// Logical blocks of a NAND image before the first segment: copies of the superblock, and halves
+    /// of the journal of 32 pages.
+    pub fn metadata(self) -> u32 {
+        if self == Self::Nand { 18 } else { 34 }
+    }
+
+    pub fn size(self) -> u64 {
+        match self {
+            Self::File | Self::Nand => SIZE,
+            Self::LargePages => {
+                u64::from(self.metadata()) * 16 * 1024 + 12 * u64::from(self.segment())
+            }
+        }
+    }
+
+    /// The medium after a crash of the host, as [`MemoryMedia::crashed`].
+    pub fn crashed(self, media: &MemoryMedia, keep: impl FnMut() -> bool) -> Arc<MemoryMedia> {
+        let media = media.crashed(keep);
+        if self.is_nand() {
+            image::forget_boot(&media);
+        }
+        Arc::new(media)
+    }
+
+    /// A cache with DRAM for a few objects.
+    pub fn config(self, reinsert: bool) -> Config {
+        let segment = Some(self.segment());
+        let flash = Flash { segment, reinsert, ..Flash::new("test".into(), self.size()) };
+        Config { flash: Some(flash), block: 2048, ..Config::new(12_000) }
+    }
+}
+
+/// The erase blocks of an image that hold something: start, length, and number of the logical block.
+pub fn blocks_of(media: &Arc<MemoryMedia>) -> Vec<(u64, usize, u32)> {
+    let image = Image::on(Path::new("image"), Box::new(media.survivor())).expect("it opens");
+    let offsets = *image.offsets();
+    let found = (0..image.resolved().layout.blocks()).map(|block| {
+        let start = offsets.block(BlockId(block));
+        let mut entry = [0; 36];
+        media.read(start, &mut entry).expect("it works");
+        let number = u32::from_le_bytes(entry[32..].try_into().expect("4 bytes"));
+        (start, offsets.block_bytes() as usize, number, entry[0] != 0)
+    });
+    found.filter(|(.., is_used)| *is_used).map(|(at, len, number, _)| (at, len, number)).collect()
+}
+
+/// A cache on a file, with DRAM for a few objects.
 pub fn config(reinsert: bool) -> Config {
-    let flash = Flash { segment: SEGMENT, reinsert, ..Flash::new("test".into(), SIZE) };
-    Config { flash: Some(flash), block: 2048, ..Config::new(12_000) }
+    Kind::File.config(reinsert)
 }
 
 /// A clock that a test sets.

@@ -43,8 +43,9 @@ impl Options {
         config.seed = self.seed;
         config.trace = self.trace;
         config.flash = self.flash.map(|path| {
-            let mut flash = Flash::new(path, self.flash_size.map_or(0, |size| size.0));
-            flash.segment = self.segment.map_or(flash.segment, narrow);
+            let mut flash = Flash::image(path);
+            flash.size = self.flash_size.map(|size| size.0);
+            flash.segment = self.segment.map(narrow);
             flash.admission = match self.admission {
                 AdmissionOption::All => Admission::All,
                 AdmissionOption::Random(part) => Admission::Random(part),
