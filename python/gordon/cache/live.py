@@ -19,6 +19,7 @@ import socket as sockets
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from gordon import _core
@@ -73,7 +74,7 @@ def serve(
     GordonError.
     """
     policy = parsed(admission)
-    _incomplete(
+    _check_flash(
         {
             "--flash": flash,
             "--flash-size": flash_size,
@@ -118,11 +119,7 @@ def serve(
         "threads": threads,
         "clients": clients,
         "client_memory": client_memory,
-        "power": _power(
-            flashcache.load(preset),
-            memory,
-            0 if flash_size is None else _core.parse_bytes(flash_size),
-        ),
+        "power": _power(flashcache.load(preset), memory, _flash_bytes(flash, flash_size)),
     }
     if (root is None) == (origin is None):
         raise GordonError(
@@ -149,16 +146,25 @@ def _allow_descriptors(clients: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _incomplete(given: dict[str, str | None]) -> None:
-    """Raises GordonError for options of flash without flash."""
-    if given["--flash"] is not None and given["--flash-size"] is not None:
+def _check_flash(given: dict[str, str | None]) -> None:
+    """Raises GordonError for options of flash without flash, and for flash without a size."""
+    flash = given["--flash"]
+    # A file may be a NAND image, which has a size.
+    if flash is not None and (given["--flash-size"] is not None or Path(flash).is_file()):
         return
     extra = [option for option, value in given.items() if value is not None]
     if extra:
-        missing = "--flash" if given["--flash"] is None else "--flash-size"
+        missing = "--flash" if flash is None else "--flash-size"
         raise GordonError(
             f"{extra[0]} needs {missing}", "--flash DIR --flash-size 1GiB", kind="incomplete-flash"
         )
+
+
+def _flash_bytes(flash: str | None, size: str | None) -> int:
+    """The size of the flash; of a NAND image without one, that of its file."""
+    if size is not None:
+        return _core.parse_bytes(size)
+    return 0 if flash is None else Path(flash).stat().st_size
 
 
 def _years(text: str) -> float:

@@ -1,4 +1,4 @@
-"""A cache of objects in DRAM and flash: bytes by key, on a file or a block device.
+"""A cache of objects in DRAM and flash: bytes by key, on a file, a block device or a NAND image.
 
     from gordon.cache import ObjectCache
     with ObjectCache(dram="64MiB", flash="/mnt/ssd", flash_size="1GiB", lifetime=5) as cache:
@@ -10,6 +10,7 @@
 
 import json
 import os
+import pathlib
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -51,9 +52,11 @@ class ObjectCache:
         """Opens or creates a cache.
 
         `dram` is the memory for objects and for the index of flash (`64MiB`). `flash` is a file, a
-        folder in which the file `cache.flash` is used, or a block device, of `flash_size`; without
-        it the cache is in DRAM only. A `segment` is the unit of writes and eviction, by default
-        256 KiB to 1 MiB. Larger objects than a `block` [256KiB] are kept in blocks.
+        folder in which the file `cache.flash` is used, or a block device, of `flash_size`; or a
+        NAND image of `gordon block create`, by default all of it, which is used without a
+        translation layer. Without flash the cache is in DRAM only. A `segment` is the unit of
+        writes and eviction, by default 256 KiB to 1 MiB, and at least an erase block of a NAND
+        image. Larger objects than a `block` [256KiB] are kept in blocks.
 
         `admission` is a policy of `gordon cache tiered` (`all`, `random:0.5`, `hits:2`,
         `ghost:64MiB`). With `lifetime`, the flash lasts this number of years at `endurance` rated
@@ -61,7 +64,9 @@ class ObjectCache:
         are written again when their segment is evicted. `trace` is a file for a trace of the
         requests.
         """
-        if (flash is None) != (flash_size is None):
+        # A file may be a NAND image, which has a size.
+        is_sized = flash_size is not None or (flash is not None and pathlib.Path(flash).is_file())
+        if (flash is not None) != is_sized:
             raise GordonError("flash and its size go together", "flash=FOLDER, flash_size='1GiB'")
         policy = parsed(admission)
         if isinstance(policy, dict) and "years" in policy:

@@ -66,6 +66,16 @@ def stats(console: Output, found: Json) -> None:
             f"{short(cache['flash_capacity'], 'B')}; {short(cache['written_bytes'], 'B')} written, "
             f"{short(cache['admitted_bytes'], 'B')} admitted; {cache['damaged']:,} damaged objects"
         )
+        nand = cache["nand"]
+        if nand is not None:
+            amplification = nand["write_amplification"]
+            console.text(
+                f"NAND: {nand['block_erases']:,} erases, {nand['least_erases']:,} to "
+                f"{nand['most_erases']:,} per block; {nand['good_blocks']:,} blocks in service, "
+                f"{nand['bad_blocks']:,} bad; "
+                f"{short(nand['programmed_bytes'], 'B')} programmed, "
+                f"{'-' if amplification is None else figures(amplification)} for each byte written"
+            )
         budget = cache["budget_bytes_per_day"]
         if budget is not None:
             console.text(

@@ -43,9 +43,10 @@ class Memories:
     dram: Annotated[str, SIZE]
     """DRAM for objects and for the index of the flash: 128MiB."""
     flash: Annotated[str | None, PATH] = None
-    """Flash: a file, a folder in which the file cache.flash is used, or a block device."""
+    """Flash: a file, a folder in which the file cache.flash is used, a block device, or a NAND
+    image (`gordon block create`), whose blocks the cache erases itself."""
     flash_size: Annotated[str | None, SIZE] = None
-    """Size of the flash; the cache never takes more."""
+    """Size of the flash; the cache never takes more. Default for a NAND image: all of it."""
     lifetime: Annotated[str | None, Text("YEARS")] = None
     """How long the flash must last: 5y. Admission keeps the bytes written within the budget."""
     endurance: Annotated[int, COUNT] = 3000

@@ -4,6 +4,30 @@
 from typing import TypedDict, final
 
 
+class ObjectCacheNandStats(TypedDict):
+    """The measured wear of a NAND image."""
+
+    #: Erase blocks out of service, those bad from the factory included.
+    bad_blocks: int
+    #: Bits corrected since the cache was opened.
+    bits_corrected: int
+    #: Erases of all blocks in service since the image was created.
+    block_erases: int
+    #: Programs and erases that failed since the cache was opened.
+    failures: int
+    #: Erase blocks in service.
+    good_blocks: int
+    #: The smallest number of erases of a block in service since the image was created.
+    least_erases: int
+    #: The largest number of erases of a block in service since the image was created.
+    most_erases: int
+    #: Bytes programmed since the cache was opened.
+    programmed_bytes: int
+    #: Bytes programmed for each byte that the cache has written since it was opened; `None` before
+    #: the first one.
+    write_amplification: float | None
+
+
 @final
 class ObjectCacheStats(TypedDict):
     """Counters since the cache was opened, unless stated otherwise."""
@@ -38,7 +62,9 @@ class ObjectCacheStats(TypedDict):
     dram_objects: int
     #: Objects that were too large for flash.
     dropped: int
-    #: Mean number of times that a segment has been erased since the cache was created.
+    #: Mean number of times that a block has been erased since the cache was created: measured on a
+    #: NAND image, elsewhere from the bytes written, because segments are whole erase blocks
+    #: (`assumed`).
     erases: float
     #: Years from the creation until the rated erases are used up at the mean rate so far.
     expected_life_years: float | None
@@ -62,6 +88,8 @@ class ObjectCacheStats(TypedDict):
     journal_records: int
     #: Requests not found.
     misses: int
+    #: Measured wear; `None` unless the flash is a NAND image.
+    nand: ObjectCacheNandStats | None
     #: Bytes that DRAM evicted and offered to flash.
     offered_bytes: int
     #: Objects deleted by prefix.
