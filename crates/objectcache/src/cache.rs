@@ -9,6 +9,7 @@ use crate::format::segment::Directory;
 use crate::journal::durable;
 use crate::object::{Blocks, Body, Object};
 use crate::oneshot;
+use crate::ring_reads::{Completions, RingReads};
 use crate::state::{Pin, SegmentInfo, Status, total};
 use crate::stats::{Checked, Put, Stats};
 use crate::worker;
@@ -280,6 +281,13 @@ impl Cache {
             journal_records: state.journal.records.len() as u64,
             access: shared.access.clone(),
         }
+    }
+
+    /// Lets an event loop complete the reads of flash. `None` if they are not done by io_uring. There
+    /// can be one at a time.
+    #[must_use]
+    pub fn completions(&self) -> Option<Completions> {
+        self.0.shared().reads.ring().map(RingReads::completions)
     }
 
     /// Reads and verifies every object in flash. Damaged ones are removed and counted.

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use gordon_objectcache::{Admission, Cache, Config, Error, Flash, Lifetime, Put, Tier, block_on};
 use gordon_store::{Backend, Faults, Image};
 use gordon_testkit::{Random, image, watchdog};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -387,4 +388,46 @@ fn complete_blocks_are_read_while_the_object_is_written() {
     }
     block_on(writer.finish()).expect("it is open");
     assert_eq!(block_on(cache.get(b"key")).expect("it is there").len(), 5000);
+}
+
+#[test]
+fn reads_of_flash_are_completed_by_an_event_loop_and_then_by_a_thread_again() {
+    let name = "reads_of_flash_are_completed_by_an_event_loop_and_then_by_a_thread_again";
+    let _watchdog = watchdog(name);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (cache, _) = Cache::open(config(folder.path())).expect("it opens");
+    // More than DRAM holds.
+    (0..400).for_each(|number| assert!(matches!(put(&cache, number, 1), Ok(Put::Stored))));
+    let read_all = |expected: u64| {
+        let before = cache.stats().events.flash_hits;
+        let found: Vec<_> = (0..400).map(|number| read(&cache, number)).collect();
+        assert!(found.iter().flatten().all(|(version, _)| *version == 1));
+        let hits = cache.stats().events.flash_hits - before;
+        assert!(hits >= expected, "{hits} hits in flash");
+    };
+    let Some(completions) = cache.completions() else {
+        gordon_testkit::skipped(&format!("{name}: {}", cache.stats().access));
+        return;
+    };
+    thread::scope(|scope| {
+        // More reads at a time than the ring has places.
+        let readers: Vec<_> = (0..80).map(|_| scope.spawn(|| read_all(50))).collect();
+        while readers.iter().any(|reader| !reader.is_finished()) {
+            let mut ready = [PollFd::new(&completions, PollFlags::IN)];
+            let wait = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+            if poll(&mut ready, Some(&wait)) == Ok(1) {
+                completions.run();
+            }
+        }
+        readers.into_iter().for_each(|reader| reader.join().expect("a reader"));
+    });
+    drop(completions);
+    read_all(50);
+    // A second event loop, which ends after the cache was closed.
+    let completions = cache.completions().expect("io_uring");
+    block_on(cache.close()).expect("closed");
+    drop(cache);
+    completions.run();
+    drop(completions);
+    Cache::open(config(folder.path())).expect("nobody uses the file any more");
 }

@@ -18,7 +18,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -62,6 +63,19 @@ impl Acceptor {
             loops.spawn(Arc::clone(&shared).accept(listener, Arc::clone(&graceful)));
         }
         let control = control.map(|control| control.start(Arc::clone(&app))).transpose()?;
+        if let Some(reads) = site.cache.completions() {
+            // Deprecated because a type may close its descriptor while it is registered. This one
+            // keeps it open; what replaces the call is unsafe.
+            #[allow(deprecated)]
+            let reads = AsyncFd::with_interest(reads, Interest::READABLE)?;
+            loops.spawn(async move {
+                while let Ok(mut ready) = reads.readable().await {
+                    // Before what is ready is taken: what completes meanwhile is seen again.
+                    ready.clear_ready();
+                    reads.get_ref().run();
+                }
+            });
+        }
         let logs = Arc::clone(&site);
         loops.spawn(async move {
             loop {

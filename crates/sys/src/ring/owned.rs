@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::mem;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// The `user_data` of ring entries that are not transfers.
@@ -106,7 +106,7 @@ impl Ring {
         !self.free.is_empty()
     }
 
-    /// Queues a transfer; [`wait`](Self::wait) submits it.
+    /// Queues a transfer; [`submit`](Self::submit) or [`wait`](Self::wait) submits it.
     ///
     /// # Errors
     /// Returns the transfer if `depth` transfers are in flight or its part is not within its
@@ -166,7 +166,32 @@ impl Ring {
         Ok(())
     }
 
-    fn reap(&mut self, ended: &mut Vec<Ended>) {
+    /// Submits the queued transfers without waiting.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn submit(&mut self) -> Result<()> {
+        loop {
+            match self.ring.submit() {
+                Ok(_) => return Ok(()),
+                Err(error) if is_passing(&error) => std::thread::yield_now(),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A descriptor that is readable while completed transfers can be taken by
+    /// [`reap`](Self::reap).
+    ///
+    /// # Errors
+    /// Returns an error if the process has no descriptor left.
+    pub fn descriptor(&self) -> Result<OwnedFd> {
+        // SAFETY: the descriptor is that of `self.ring`, which is open during the borrow.
+        unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }.try_clone_to_owned()
+    }
+
+    /// Appends the completed transfers to `ended`, without waiting.
+    pub fn reap(&mut self, ended: &mut Vec<Ended>) {
         for entry in self.ring.completion() {
             let at = usize::try_from(entry.user_data()).unwrap_or(usize::MAX);
             let Some(slot) = self.slots.get_mut(at).and_then(Option::take) else { continue };
@@ -207,8 +232,8 @@ impl Drop for Ring {
 mod tests {
     use super::*;
     use gordon_testkit::watchdog;
+    use rustix::event::{PollFd, PollFlags, poll};
     use std::io::Write;
-    use std::os::fd::OwnedFd;
 
     fn ring(depth: u32) -> Option<Ring> {
         let made = Ring::new(depth);
@@ -265,6 +290,28 @@ mod tests {
             let expected = [vec![7; 5], vec![key; 10], vec![key + 1; 10], vec![7; 5]].concat();
             assert_eq!(ended.buffer, expected);
         }
+    }
+
+    #[test]
+    fn completions_are_taken_when_the_descriptor_is_readable() {
+        let Some(mut ring) = ring(4) else { return };
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(&[3; 100]).expect("written");
+        let file = Arc::new(file.reopen().expect("open"));
+        let readable = ring.descriptor().expect("a descriptor");
+        let mut ended = Vec::new();
+        for key in 0..3 {
+            ring.start(transfer(Op::Read, &file, key, vec![0; 10], key)).expect("a place");
+            ring.submit().expect("it takes it");
+            while ended.len() as u64 <= key {
+                let mut polled = [PollFd::new(&readable, PollFlags::IN)];
+                assert_eq!(poll(&mut polled, None), Ok(1));
+                ring.reap(&mut ended);
+            }
+        }
+        ring.reap(&mut ended);
+        assert_eq!(ended.iter().map(|ended| ended.key).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(ended.iter().all(|ended| ended.buffer == [3; 10]));
     }
 
     #[test]
