@@ -113,6 +113,7 @@ bench: build
 	$(VENV)/python bench/disk_fit.py
 	$(VENV)/python bench/cache.py
 	$(VENV)/python bench/serve.py
+	cargo run -q --release --manifest-path bench/hybrid/Cargo.toml
 	$(VENV)/python bench/storage.py
 	$(VENV)/python bench/capture.py
 	$(VENV)/python bench/workload.py

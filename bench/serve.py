@@ -1,14 +1,20 @@
-"""The speed of `gordon cache serve` next to nginx and varnish, in the same run.
+"""The speed of `gordon cache serve` next to nginx, varnish and Traffic Server, in the same run.
 
     make build
     python bench/serve.py [--folder DIR] [--files 20000] [--seconds 3] [--rounds 3]
 
 20,000 files of 16 KiB, requests by Zipf's law with exponent 0.9, one worker of each server and one
 thread of wrk, with 1 and 16 connections. Servers: nginx with the files, nginx as a caching proxy,
-varnish, and gordon with the files and as a caching proxy; the origin of the proxies is one nginx.
-In `misses` rows that share of the requests is for a URL that was never requested before, which each
-proxy fetches and stores in place of another. In `flash` rows the DRAM holds a tenth of the files,
-so that most hits are read from flash.
+varnish, Traffic Server, and gordon with the files and as a caching proxy; the origin of the proxies
+is one nginx. In `misses` rows that share of the requests is for a URL that was never requested
+before, which each proxy fetches and stores in place of another. In `flash` rows the DRAM holds a
+tenth of the files, so that most hits are read from flash.
+
+A second table has what is promised of gordon's cache, from its statistics: bytes written to flash
+for each byte admitted, resident memory compared with the DRAM budget, and a restart. For the
+restart a cache of --restart MiB is filled with 16 KiB objects and with as many URLs as fit, then
+the server is stopped and started: the time from the start of the process to a hit from flash, and
+the part of it in which the cache was opened.
 
 Rounds of the servers alternate, and the median is printed: requests a second, processor time of the
 server (not of the client and not of the origin) for a request, and resident memory. A server that
@@ -18,6 +24,7 @@ is not installed is left out by name. With --json PATH all rounds are written.
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
 import random
@@ -92,12 +99,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until_up(port: int) -> None:
-    while True:
+def wait_until_up(port: int, process: subprocess.Popen[str]) -> None:
+    while process.poll() is None:
         with socket.socket() as client:
             if client.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.02)
+    raise RuntimeError(f"{process.args!r} has ended")
 
 
 def family(process: int) -> list[int]:
@@ -154,7 +162,7 @@ def nginx(name: str, folder: Path, server: str, more: str = "") -> Iterator[Serv
         f"server {{ listen 127.0.0.1:{port}; {server} }} }}\n"
     )
     with running(["nginx", "-c", place / "conf", "-e", place / "error"]) as process:
-        wait_until_up(port)
+        wait_until_up(port, process)
         yield Served(name, f"http://127.0.0.1:{port}", lambda: family(process.pid))
 
 
@@ -185,8 +193,68 @@ def varnish(folder: Path, origin: str, size: str) -> Iterator[Served]:
     command: list[str | Path] = ["varnishd", "-F", "-n", folder / "varnish", "-j", "none"]
     command += ["-a", f"127.0.0.1:{port}", "-f", folder / "vcl", "-s", f"malloc,{size}"]
     with running(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        wait_until_up(port)
+        wait_until_up(port, process)
         yield Served("varnish", f"http://127.0.0.1:{port}", lambda: family(process.pid))
+
+
+@contextmanager
+def traffic_server(folder: Path, origin: str, size: int) -> Iterator[Served]:
+    """Traffic Server with one thread, all objects in its RAM cache."""
+    port = free_port()
+    place = folder / "traffic-server"
+    for part in ("etc", "run", "log", "cache"):
+        (place / part).mkdir(parents=True)
+    folders = {"bindir": "/usr/bin", "sbindir": "/usr/sbin", "includedir": "/usr/include"}
+    folders |= {"libdir": "/usr/lib/trafficserver", "libexecdir": "/usr/lib/trafficserver/modules"}
+    folders |= {"prefix": str(place), "exec_prefix": str(place), "sysconfdir": f"{place}/etc"}
+    folders |= dict.fromkeys(("localstatedir", "runtimedir"), f"{place}/run")
+    folders |= dict.fromkeys(("datadir", "cachedir"), f"{place}/cache")
+    folders |= {"logdir": f"{place}/log"}
+    layout = place / "runroot.yaml"
+    layout.write_text("".join(f"{name}: {path}\n" for name, path in folders.items()))
+    records = {
+        "http.server_ports": f"STRING {port}:ip-in=127.0.0.1",
+        "exec_thread.autoconfig": "INT 0",
+        "exec_thread.limit": "INT 1",
+        "accept_threads": "INT 0",
+        "admin.user_id": "STRING #-1",
+        "log.logging_enabled": "INT 0",
+        "http.cache.required_headers": "INT 0",
+        "http.keep_alive_no_activity_timeout_in": "INT 600",
+        "cache.ram_cache.size": f"INT {size}",
+    }
+    lines = (f"CONFIG proxy.config.{name} {value}\n" for name, value in records.items())
+    (place / "etc/records.config").write_text("".join(lines))
+    # It refuses small ones.
+    (place / "etc/storage.config").write_text(f"{place}/cache {max(size >> 20, 256)}M\n")
+    (place / "etc/remap.config").write_text(f"map / {origin}/\n")
+    shutil.copy("/etc/trafficserver/ip_allow.yaml", place / "etc")
+    command: list[str | Path] = ["traffic_server", f"--run-root={layout}"]
+    with running(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_until_up(port, process)
+        served = Served("traffic server", f"http://127.0.0.1:{port}", lambda: family(process.pid))
+        # Its cache is ready later than its socket.
+        end = time.monotonic() + 30
+        while not is_cached(served):
+            if time.monotonic() > end:
+                raise RuntimeError("Traffic Server does not cache")
+            time.sleep(0.1)
+        yield served
+
+
+def get(served: Served, path: str) -> tuple[http.client.HTTPMessage, bytes]:
+    connection = http.client.HTTPConnection(served.url.removeprefix("http://"))
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer.headers, body
+
+
+def is_cached(served: Served) -> bool:
+    """Whether a proxy answers a URL from its cache."""
+    headers, _ = get(served, "/0.html")
+    return int(headers.get("Age", "0")) > 0
 
 
 @contextmanager
@@ -195,7 +263,7 @@ def gordon(name: str, *options: str | Path) -> Iterator[Served]:
     command: list[str | Path] = [sys.executable, "-m", "gordon", "cache", "serve"]
     command += ["--listen", f"127.0.0.1:{port}", *options]
     with running(command, stderr=subprocess.DEVNULL) as process:
-        wait_until_up(port)
+        wait_until_up(port, process)
         yield Served(name, f"http://127.0.0.1:{port}", lambda: family(process.pid))
 
 
@@ -250,14 +318,63 @@ def make(folder: Path, files: int) -> Path:
     return root
 
 
-def touch(served: Served, folder: Path) -> None:
-    """Requests every file once."""
-    import http.client
-
+def touch(served: Served, everything: Path) -> None:
+    """Requests every path once."""
     connection = http.client.HTTPConnection(served.url.removeprefix("http://"))
-    for path in (folder / "everything").read_text().split():
+    for path in everything.read_text().split():
         connection.request("GET", path)
         connection.getresponse().read()
+
+
+def stats(served: Served) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(get(served, "/-/stats")[1])
+    return found
+
+
+def written(served: Served) -> tuple[str, str, float]:
+    cache = stats(served)["cache"]
+    return (
+        "bytes written for each admitted",
+        "1.1",
+        cache["written_bytes"] / cache["admitted_bytes"],
+    )
+
+
+def resident(served: Served) -> tuple[str, str, float]:
+    """Resident memory, with that of the program, compared with what the cache may take."""
+    cache = stats(served)["cache"]
+    dram = max(cache["dram_capacity"], cache["dram_bytes"] + cache["index_bytes"])
+    what = f"resident memory / {dram >> 20:,} MiB of DRAM and index"
+    return (what, "1.1", memory(served.processes()) / dram)
+
+
+def restart(folder: Path, origin: str, size: int) -> list[tuple[str, str, float]]:
+    """Fills a cache, stops its server, and starts it again."""
+    flash = folder / "restart"
+    flash.mkdir()
+    options = ("--dram", f"{size >> 24}MiB", "--flash", flash, "--flash-size", f"{size >> 20}MiB")
+    every = folder / "many"
+    count = size // (SIZE + 512)
+    every.write_text("".join(f"/0.html?{number}\n" for number in range(count)))
+    with gordon("filled", "--origin", origin, *options) as served:
+        touch(served, every)
+    started = time.perf_counter()
+    with gordon("restarted", "--origin", origin, *options) as served:
+        hit = False
+        for number in range(count // 2, count):
+            headers, _ = get(served, f"/0.html?{number}")
+            hit = "detail=flash" in headers["Cache-Status"]
+            if hit:
+                break
+        took = time.perf_counter() - started
+        recovery = stats(served)["recovery"]
+    if not hit:
+        raise RuntimeError("the restarted cache has no object")
+    objects = f"{recovery['objects']:,} objects, {recovery['bytes'] >> 20:,} MiB"
+    return [
+        (f"s to open {objects}", "0.5", recovery["seconds"]),
+        ("s from the start of the process to a hit", "-", took),
+    ]
 
 
 def row(name: str, what: str, windows: list[Window]) -> str:
@@ -272,6 +389,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--restart", type=int, default=1024, help="MiB; 0: no restart")
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--only", default="", help="words of the servers to measure, with commas")
     given = parser.parse_args()
@@ -283,6 +401,9 @@ def main() -> None:
     has_varnish = shutil.which("varnishd") is not None
     if not has_varnish:
         print("not installed, left out: varnish")
+    has_traffic = shutil.which("traffic_server") is not None
+    if not has_traffic:
+        print("not installed, left out: trafficserver")
     size = given.files * SIZE
     # All files, with what each object costs; the URLs of the misses are evicted again.
     cache_size = f"{5 * size // 4 >> 20}M"
@@ -301,6 +422,8 @@ def main() -> None:
         ]
         if has_varnish:
             proxies.append(stack.enter_context(varnish(folder, origin.url, cache_size)))
+        if has_traffic:
+            proxies.append(stack.enter_context(traffic_server(folder, origin.url, 5 * size // 4)))
         servers.append(stack.enter_context(gordon("gordon files", "--root", root, "--dram", ours)))
         flash = ["--dram", f"{size // 10 >> 20}MiB", "--flash", str(folder / "flash")]
         flash += ["--flash-size", f"{2 * size >> 20}MiB"]
@@ -319,7 +442,7 @@ def main() -> None:
 
         chosen = [served for served in (*servers, *proxies, *flashed) if wanted(served)]
         for served in chosen:
-            touch(served, folder)
+            touch(served, folder / "everything")
         paths = folder / "paths"
         for _ in range(given.rounds):
             for connections in CONNECTIONS:
@@ -331,10 +454,18 @@ def main() -> None:
                     window = measure(served, 16, given.seconds, paths, misses)
                     what = f"{misses:.0%} misses, 16"
                     found.setdefault((served.name, what), []).append(window)
+        promised = [written(served) for served in flashed if wanted(served)]
+        promised += [resident(served) for served in proxies if served.name == "gordon proxy"]
+        if given.restart > 0:
+            promised += restart(folder, origin.url, given.restart << 20)
     print("| server | load, connections | requests/s | CPU us a request | resident MiB |")
     print("|---|---|---|---|---|")
     for (name, what), windows in sorted(found.items(), key=lambda item: item[0][1]):
         print(row(name, what, windows))
+    print("| cache in flash | at most | measured |")
+    print("|---|---|---|")
+    for what, most, value in promised:
+        print(f"| {what} | {most} | {value:.3f} |")
     if given.json is not None:
         rows = [
             {"server": name, "load": what, "windows": [vars(window) for window in windows]}
