@@ -27,7 +27,7 @@ const SEGMENT: u32 = 16 << 10;
 const FLASH: u64 = 288 * 1024 + 12 * SEGMENT as u64;
 
 fn config(folder: &Path) -> Config {
-    let flash = Flash { segment: SEGMENT, ..Flash::new(folder.into(), FLASH) };
+    let flash = Flash { segment: Some(SEGMENT), ..Flash::new(folder.into(), FLASH) };
     Config { flash: Some(flash), block: BLOCK as u32, ..Config::new(24_000) }
 }
 

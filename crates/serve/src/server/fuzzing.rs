@@ -668,7 +668,7 @@ mod tests {
     /// A cache of 12 KB of DRAM, and of 12 segments in memory.
     fn cache() -> (Cache, Recovery) {
         let size = 288 * 1024 + 12 * u64::from(SEGMENT);
-        let flash = Flash { segment: SEGMENT, ..Flash::new("test".into(), size) };
+        let flash = Flash { segment: Some(SEGMENT), ..Flash::new("test".into(), size) };
         let config = Config { flash: Some(flash), block: BLOCK, ..Config::new(12_000) };
         let clock = Arc::new(|| Duration::ZERO);
         let media = Arc::new(MemoryMedia::new(0));
