@@ -619,7 +619,11 @@ def test_bad_runs_are_one_error(run: Run, key: str, value: Any, what: str) -> No
 def test_the_command_prints_and_writes_the_report_of_the_api(run: Run, tmp_path: Path) -> None:
     ran = run("reproduce", "joulesort", "--json", "report.json", "--plot", "plot.svg")
     assert ran.status == 0, ran.err
-    assert json.loads((tmp_path / "report.json").read_text()) == joulesort.report()
+    written = json.loads((tmp_path / "report.json").read_text())
+    summary = written.pop("summary")
+    assert written == joulesort.report()
+    agree = [item["agrees"] for item in written["items"]]
+    assert (summary["figures"], summary["agree"]) == (len(agree), sum(agree))
     assert "about 29,000 records/J; model 34," in ran.out
     assert 'paper "at least 25% better", which gives 36,250 records/J' in ran.out
     (row,) = (line for line in ran.out.splitlines() if line.startswith("1B: the printed"))

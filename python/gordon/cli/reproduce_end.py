@@ -8,22 +8,21 @@ from gordon.cli import output
 from gordon.cli.terminal import Column, Output
 from gordon.reproduce.page import ours, pages, printed
 from gordon.reproduce.papers import Outcome, Paper, Place, outcomes, summary
-from gordon.reproduce.row import TOLERANCE, Row
+from gordon.reproduce.row import TOLERANCE
 
 
 def finish(
     paper: Paper,
     places: Sequence[Place],
-    rows: Sequence[Row],
     result: dict[str, Any],
     view: Callable[[Output], None],
     json_path: str | None,
     folder: str | None,
 ) -> None:
     """Writes JSON and pages, and prints the comparison and its summary."""
-    found = outcomes(places, rows)
     wanted = {place.place.casefold() for place in places}
     items = [item for item in result["items"] if item["table"].casefold() in wanted]
+    found = outcomes(places, items)
     result = result | {"items": items, "summary": summary(found)}
     made: list[tuple[str | None, Any]] = []
     if folder is not None:

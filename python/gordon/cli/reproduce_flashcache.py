@@ -33,6 +33,4 @@ def flashcache(figure: str | None, quick: bool, pages: str | None, json_path: st
         measured = flashcache.rows(flashcache.measure(requests, progress.tick))
     rows = [row for row in measured if row.table.casefold() in wanted]
     result = as_result(rows) | {"requests": requests}
-    finish(
-        of, places, rows, result, lambda console: show(console, rows, requests), json_path, pages
-    )
+    finish(of, places, result, lambda console: show(console, rows, requests), json_path, pages)

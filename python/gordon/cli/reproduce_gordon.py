@@ -35,4 +35,4 @@ def gordon(
         folder = bundled.FOLDER if runs is None else runs
         rows = reproduce.rows(folder, first_only=quick, figure=figure, progress=progress.tick)
     result = reproduce.as_result(rows)
-    finish(of, places, rows, result, lambda console: show(console, rows), json_path, pages)
+    finish(of, places, result, lambda console: show(console, rows), json_path, pages)

@@ -29,7 +29,6 @@ def joulesort(
     from gordon.cli.reproduce_end import finish
     from gordon.cli.reproduce_joulesort_view import show
     from gordon.reproduce.joulesort import report
-    from gordon.reproduce.joulesort.study import items
     from gordon.reproduce.papers import paper
     from gordon.sort.systems.plot import draw
 
@@ -40,5 +39,4 @@ def joulesort(
     found = report(set)
     if plot is not None:
         draw(found, plot)
-    rows = list(items(found))
-    finish(of, places, rows, found, lambda console: show(console, found), json_path, pages)
+    finish(of, places, found, lambda console: show(console, found), json_path, pages)

@@ -10,14 +10,13 @@ from gordon.human import figures, short
 from gordon.report import measured
 from gordon.report.entries import COUNT, NUMBER, TEXT, Entry, Unit, of
 from gordon.report.run_figures import TONES, Spec, axis, layout
-from gordon.reproduce.papers import Outcome, Paper
+from gordon.reproduce.papers import Item, Outcome, Paper
 from gordon.reproduce.row import MEAN, TOLERANCE
 
 #: Jobs or systems that a chart has in colours of their own.
 COLOURED = 6
 #: Larger numbers have a prefix.
 LARGE = 1e5
-Item = Mapping[str, Any]
 
 
 def pages(paper: Paper, items: Sequence[Item], found: Sequence[Outcome]) -> dict[str, str]:

@@ -2,14 +2,16 @@
 `papers.toml`."""
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypedDict
 
 from gordon.errors import GordonError
-from gordon.reproduce.row import Row
+
+#: A figure or statement of a paper next to ours, as JSON has it.
+Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,25 +74,22 @@ def paper(name: str) -> Paper:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a place: its rows, or the reason that there are none."""
+    """The result of a place: its figures and statements, or the reason that there are none."""
 
     place: Place
-    rows: Sequence[Row]
-
-    @property
-    def figures(self) -> list[Row]:
-        """The rows with something to agree with."""
-        return [row for row in self.rows if row.agrees is not None]
+    figures: Sequence[Item]
 
     @property
     def agree(self) -> int:
-        return sum(bool(row.agrees) for row in self.figures)
+        return sum(item["agrees"] is True for item in self.figures)
 
 
-def outcomes(places: Iterable[Place], rows: Sequence[Row]) -> list[Outcome]:
+def outcomes(places: Iterable[Place], items: Sequence[Item]) -> list[Outcome]:
     """The outcome of each place, in the order of the paper."""
     return [
-        Outcome(place, [row for row in rows if row.table.casefold() == place.place.casefold()])
+        Outcome(
+            place, [item for item in items if item["table"].casefold() == place.place.casefold()]
+        )
         for place in places
     ]
 
