@@ -79,7 +79,7 @@ test: setup
 
 # A workspace of its own, with the builds of this one. It needs CMake.
 pingora = if command -v cmake > /dev/null; \
-	then $(1) --manifest-path crates/pingora/Cargo.toml --target-dir target --locked $(2); \
+	then MAKEFLAGS= $(1) --manifest-path crates/pingora/Cargo.toml --target-dir target --locked $(2); \
 	else echo "not installed: cmake; crates/pingora is left out" >&2; fi
 
 # What most changes break, in under two minutes.

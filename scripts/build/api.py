@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import gordon
+from gordon import bundled
 from gordon.result import Result
 
 FILE = Path(__file__).resolve().parents[2] / "docs/API.md"
@@ -60,6 +61,13 @@ def kind(hint: Any) -> str:
     return re.sub(r"\bgordon\.[\w.]*\.(\w+)", r"\1", text)
 
 
+def value(default: object) -> str:
+    """A default as text; a folder of the package is shown as its name, wherever it is installed."""
+    if callable(default):
+        return "..."
+    return "bundled.FOLDER" if default == bundled.FOLDER else repr(default)
+
+
 def signature(name: str, function: types.FunctionType) -> str:
     """The signature of a function, a line each where it is long."""
     made = inspect.signature(function)
@@ -74,7 +82,7 @@ def signature(name: str, function: types.FunctionType) -> str:
         if default is parameter.empty:
             shown.append(f"{star}{parameter.name}")
         else:
-            shown.append(f"{parameter.name}={'...' if callable(default) else repr(default)}")
+            shown.append(f"{parameter.name}={value(default)}")
     returned = kind(made.return_annotation)
     line = wrapped(f"{name}({', '.join(shown)}) -> {returned}", "", " " * 4)
     return f"```text\n{line}\n```\n"

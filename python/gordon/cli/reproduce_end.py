@@ -18,8 +18,9 @@ def finish(
     view: Callable[[Output], None],
     json_path: str | None,
     folder: str | None,
+    plots: Sequence[tuple[str | None, Callable[[str], None]]] = (),
 ) -> None:
-    """Writes JSON and pages, and prints the comparison and its summary."""
+    """Writes JSON, pages and pictures, and prints the comparison and its summary."""
     wanted = {place.place.casefold() for place in places}
     items = [item for item in result["items"] if item["table"].casefold() in wanted]
     found = outcomes(places, items)
@@ -37,7 +38,7 @@ def finish(
             _items(console, items)
         _close(console, items, found)
 
-    output.finish(screen, [(json_path, result), *made])
+    output.finish(screen, [(json_path, result), *made], plots)
 
 
 def _items(console: Output, items: Sequence[dict[str, Any]]) -> None:

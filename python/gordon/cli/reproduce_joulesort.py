@@ -37,6 +37,12 @@ def joulesort(
     of = paper("joulesort")
     places = of.chosen(figure)
     found = report(set)
-    if plot is not None:
-        draw(found, plot)
-    finish(of, places, found, lambda console: show(console, found), json_path, pages)
+    finish(
+        of,
+        places,
+        found,
+        lambda console: show(console, found),
+        json_path,
+        pages,
+        [(plot, lambda path: draw(found, path))],
+    )
