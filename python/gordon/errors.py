@@ -32,7 +32,7 @@ SYSTEM = {
     "unreadable-file": errno.EIO,
     "unreadable": errno.EIO,
 }
-#: Starts of the kinds of errors of values that somebody gave.
+#: An error whose kind starts with one of these is a ValueError too: the caller gave a bad value.
 VALUES = (
     *("ambiguous-", "bad-", "binary-", "circular-", "command-is-text", "config-error"),
     *("duplicate-", "empty-", "exclusive-", "incomplete-", "missing-key", "needs-option", "not-a"),

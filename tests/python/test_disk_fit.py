@@ -18,7 +18,7 @@ from gordon.disk.fit.extract import extract
 from gordon.disk.fit.memory import Memory
 from gordon.disk.fit.model import goodness, model
 from gordon.disk.fit.spindle import Spindle
-from gordon.disk.fit.write_cache import Room, room
+from gordon.disk.fit.write_cache import WriteCache, find_write_cache
 from gordon.quantity import value
 
 from conftest import Run, raises
@@ -190,8 +190,8 @@ def test_unclear_times_leave_the_write_cache_unknown(leak: int, pieces: int | No
     """Slots that run out before bytes do; a drive that writes while it is kept busy."""
     spindle = Spindle(8.3e6, 0.0, 1e5)
     memory = Memory(overhead=1e5, sectors_a_second=6e5, read_ahead=1024, segments=1, segment=1024)
-    asking = room(spindle, memory, 1 << 31, 2000, np.random.default_rng(1))
-    assert answered(asking, Slots(200, leak)) == Room(None, pieces)
+    asking = find_write_cache(spindle, memory, 1 << 31, 2000, np.random.default_rng(1))
+    assert answered(asking, Slots(200, leak)) == WriteCache(None, pieces)
 
 
 def test_write_through_is_detected(tmp_path: Path) -> None:

@@ -21,10 +21,11 @@ PROBE = """
   const plot = page.getElementById("plot-front");
   const labels = [...plot.querySelectorAll(".annotation-text-g")];
   const boxes = labels.map((g) => g.getBoundingClientRect());
-  const beside = (a, b) => a.right <= b.left || b.right <= a.left;
-  const cover = (a, b) => !beside(a, b) && a.top < b.bottom && b.top < a.bottom;
+  const overlap = (low, high) => (a, b) => a[low] < b[high] && b[low] < a[high];
+  const [across, down] = [overlap("left", "right"), overlap("top", "bottom")];
   let overlaps = 0;
-  for (const [i, a] of boxes.entries()) for (const b of boxes.slice(i + 1)) overlaps += cover(a, b);
+  for (const [i, a] of boxes.entries())
+    for (const b of boxes.slice(i + 1)) overlaps += across(a, b) && down(a, b);
   const whole = plot.getBoundingClientRect();
   const outside = boxes.filter((box) => box.left < whole.left || box.right > whole.right).length;
   const note = plot.parentElement.querySelector(".unlabelled");

@@ -34,7 +34,7 @@ from test_options import tables
 from conftest import raises
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Modules with public functions besides the packages.
+#: Modules with public functions in addition to the packages.
 MODULES = ("cache.tiered", "cache.web", "disk.fit")
 PLACES = [
     f"gordon.{name}"

@@ -65,7 +65,7 @@ impl Cache {
         self.change_meta(key, |_| Some(Bytes::copy_from_slice(meta))).await
     }
 
-    /// Replaces the metadata of an object by what `change` makes of it; `None` leaves it. Returns
+    /// Replaces the metadata of an object by what `change` returns; `None` keeps it. Returns
     /// whether it was replaced. `change` may be called again, if another call replaces the object
     /// meanwhile.
     ///

@@ -150,7 +150,7 @@ fn next_write(state: &mut State) -> Option<Write> {
         return None;
     }
     let journal = &mut state.journal;
-    // The half of the last generation that is durable stays until the new one is.
+    // The last durable generation keeps its half until the new generation is durable.
     journal.generation += if journal.is_started { 1 } else { 2 };
     (journal.restart, journal.is_started) = (false, false);
     let mut all = journal.pages(&journal.records, 0, written, capacity);

@@ -369,7 +369,7 @@ async fn content_outlives_a_restart_and_what_was_purged_does_not() {
     assert!(miss.write_body(Bytes::from_static(b"x"), true).await.is_err());
     drop(miss);
     assert!(matches!(Cache::open(config(folder.path())), Err(Error::InUse(_))));
-    // The storage is static; a process of its own would have ended. So the file is copied.
+    // The first storage is static and keeps its file open, so a copy of the file is opened.
     let again = tempfile::tempdir().expect("a folder");
     let copy = |name| std::fs::copy(folder.path().join(name), again.path().join(name));
     copy("cache.flash").expect("copied");

@@ -3,28 +3,32 @@
 use std::io;
 use std::path::Path;
 
-/// Renames `from` to `to`; an error of the kind `AlreadyExists` if there is a `to`.
-#[cfg(unix)]
+/// Renames `from` to `to`.
+///
+/// # Errors
+/// An error of the kind `AlreadyExists` if `to` exists.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, rename, renameat_with};
-    use rustix::io::Errno;
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // The file system does not support the flag.
-        Err(Errno::INVAL | Errno::NOTSUP) => Ok(rename(from, to)?),
-        renamed => Ok(renamed?),
+    #[cfg(unix)]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOTSUP) => {}
+            renamed => return Ok(renamed?),
+        }
     }
+    checked_rename(from, to)
 }
 
-/// Renames `from` to `to`; an error of the kind `AlreadyExists` if there is a `to`.
-#[cfg(not(unix))]
-pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+/// The same where the file system cannot check and rename in one step.
+fn checked_rename(from: &Path, to: &Path) -> io::Result<()> {
     match to.symlink_metadata() {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => std::fs::rename(from, to),
     }
 }
 
-/// Gives `to` the name `from` and the other way round.
+/// Exchanges the names of two files or folders.
 pub fn exchange(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -35,11 +39,53 @@ pub fn exchange(from: &Path, to: &Path) -> io::Result<()> {
             exchanged => return Ok(exchanged?),
         }
     }
-    // The file system cannot do it at once: for a moment there is no `to`.
+    exchange_in_steps(from, to)
+}
+
+/// The same where the file system cannot exchange names: for a moment `to` does not exist.
+fn exchange_in_steps(from: &Path, to: &Path) -> io::Result<()> {
     let mut name = from.file_name().unwrap_or_default().to_owned();
     name.push("-old");
     let old = from.with_file_name(name);
     std::fs::rename(to, &old)?;
     std::fs::rename(from, to)?;
     std::fs::rename(&old, from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A folder with two files, whose contents are their names.
+    fn two() -> (tempfile::TempDir, [std::path::PathBuf; 2]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = ["a", "b"].map(|name| folder.path().join(name));
+        for file in &files {
+            fs::write(file, file.file_name().expect("a name").as_encoded_bytes()).expect("a file");
+        }
+        (folder, files)
+    }
+
+    #[test]
+    fn a_rename_replaces_nothing() {
+        for rename in [rename_new, checked_rename] {
+            let (folder, [a, b]) = two();
+            let refused = rename(&a, &b).expect_err("`b` exists");
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read(&b).expect("`b`"), b"b");
+            rename(&a, &folder.path().join("c")).expect("no `c` exists");
+            assert!(!a.exists());
+        }
+    }
+
+    #[test]
+    fn an_exchange_keeps_both() {
+        for exchange in [exchange, exchange_in_steps] {
+            let (folder, [a, b]) = two();
+            exchange(&a, &b).expect("both exist");
+            assert_eq!([&a, &b].map(|file| fs::read(file).expect("a file")), [b"b", b"a"]);
+            assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 2);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 """Results of simulated caches: mappings with tables and pages."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gordon import fields
 from gordon.cache import sentences
@@ -8,44 +8,38 @@ from gordon.cache.columns import tables
 from gordon.columns import Columns
 from gordon.human import binary
 from gordon.reports.cache import CacheReport, FlashCacheReport
-from gordon.result import Spec
+from gordon.result import Result, Spec
 
 
-class CacheResult(fields.CacheResult):
-    """A trace through a cache of one level."""
+class _Caches(Result[Any]):
+    """A result with the tables of caches."""
 
     ROWS: ClassVar = "caches"
-
-    def says(self) -> str:
-        return f"{self['policy']}, {binary(self['dram_bytes'])}, {_missed(self.report)}"
 
     def _tables(self) -> dict[str, Columns]:
         return tables(self.report)
 
 
-class TwoLevelResult(fields.TwoLevelResult):
-    """A trace through a cache of DRAM and flash."""
+class CacheResult(_Caches, fields.CacheResult):
+    """A trace through a cache of one level."""
 
-    ROWS: ClassVar = "caches"
+    def says(self) -> str:
+        return f"{self['policy']}, {binary(self['dram_bytes'])}, {_missed(self.report)}"
+
+
+class TwoLevelResult(_Caches, fields.TwoLevelResult):
+    """A trace through a cache of DRAM and flash."""
 
     def says(self) -> str:
         sizes = " and ".join(binary(self[key]) for key in ("dram_bytes", "flash_bytes"))
         return f"flashcache, {sizes}, {_missed(self.report)}"
 
-    def _tables(self) -> dict[str, Columns]:
-        return tables(self.report)
 
-
-class CacheSweepResult(fields.CacheSweepResult):
+class CacheSweepResult(_Caches, fields.CacheSweepResult):
     """A trace through caches of several policies and sizes."""
-
-    ROWS: ClassVar = "caches"
 
     def says(self) -> str:
         return sentences.of_sweep(self["points"])
-
-    def _tables(self) -> dict[str, Columns]:
-        return tables(self.report)
 
     def html(self) -> str:
         from gordon.cache.page import render
@@ -58,16 +52,11 @@ class CacheSweepResult(fields.CacheSweepResult):
         return drawn(self["points"])
 
 
-class TwoLevelSweepResult(fields.TwoLevelSweepResult):
+class TwoLevelSweepResult(_Caches, fields.TwoLevelSweepResult):
     """A trace through caches of DRAM and flash of several sizes."""
-
-    ROWS: ClassVar = "caches"
 
     def says(self) -> str:
         return sentences.of_two_levels(self["points"])
-
-    def _tables(self) -> dict[str, Columns]:
-        return tables(self.report)
 
     def html(self) -> str:
         from gordon.cache.flashcache_page import render
@@ -80,16 +69,13 @@ class TwoLevelSweepResult(fields.TwoLevelSweepResult):
         return figures(self["points"])
 
 
-class CurveResult(fields.CurveResult):
+class CurveResult(_Caches, fields.CurveResult):
     """A miss-ratio curve."""
 
     ROWS: ClassVar = "curve"
 
     def says(self) -> str:
         return sentences.of_curve(self.report)
-
-    def _tables(self) -> dict[str, Columns]:
-        return tables(self.report)
 
     def html(self) -> str:
         from gordon.cache.curve_page import render
@@ -102,16 +88,11 @@ class CurveResult(fields.CurveResult):
         return drawn(self.report)
 
 
-class TieredResult(fields.TieredResult):
+class TieredResult(_Caches, fields.TieredResult):
     """A trace through a cache of objects in DRAM and flash."""
-
-    ROWS: ClassVar = "caches"
 
     def says(self) -> str:
         return sentences.of_tiered(self.report)
-
-    def _tables(self) -> dict[str, Columns]:
-        return tables(self.report)
 
     def html(self) -> str:
         from gordon.cache.tiered_page import render

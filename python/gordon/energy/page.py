@@ -16,7 +16,7 @@ from gordon.report.run_figures import TONES, Spec, axis, band, layout, quantiles
 POINTS = 300
 #: A phase that is shorter than this part of the session has no name in the chart.
 NAMED = 0.15
-#: Room for the tools above the chart.
+#: Pixels above the chart for its buttons.
 MARGIN = {"l": 64, "r": 28, "t": 40, "b": 52}
 #: Fills of the phases of a session.
 FILLS = {"idle": "--calm", "run": "--busy", "tail": "--calm"}

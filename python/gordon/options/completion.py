@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
-#: Kinds of presets by the first command, for options that do not name one.
+#: The kinds of presets that each command takes, where its option does not name a kind.
 _OF_COMMAND = {
     "flash": ("flash",),
     "block": ("flash", "disk"),

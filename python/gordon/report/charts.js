@@ -88,7 +88,7 @@ const charts = (() => {
   }
 
   // Moves labels with arrows so that none covers another one or leaves the plot, in the order of
-  // `annotations`, once `drawing` is done. One without room is left out, and a note says so.
+  // `annotations`, once `drawing` is done. A label that does not fit is left out, and a note says so.
   async function place(plot, drawing) {
     await drawing;
     const labels = plot.layout.annotations.map((label) => ({ ...label }));
@@ -121,7 +121,7 @@ const charts = (() => {
     }
     await Plotly.relayout(plot, { annotations: labels });
     const note = plot.parentElement.querySelector(".unlabelled") || plot.insertAdjacentElement("afterend", Object.assign(document.createElement("p"), { className: "note unlabelled" }));
-    note.textContent = left ? (left === 1 ? "One label is" : left + " labels are") + " left out for lack of room; points name themselves, and the table has all." : "";
+    note.textContent = left ? (left === 1 ? "One label is" : left + " labels are") + " left out, because they would overlap; points name themselves, and the table has all." : "";
   }
 
   return { place, result, el, colour, config, still, figures, percent, layout, limits, limitStyle, lowest, lanes, plain, label, PARTS };

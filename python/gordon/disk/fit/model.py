@@ -106,8 +106,8 @@ def model(
     ahead = memory.read_ahead * sector if memory else 0
     reads = memory.segments * memory.segment * sector if memory else SECTOR
     rate = memory.sectors_a_second * sector if memory else 300e6
-    room = written.room if written else None
-    kept = room.sectors * sector if room and room.sectors else None
+    cache = written.cache if written else None
+    kept = cache.sectors * sector if cache and cache.sectors else None
     heads_of = (
         measured(heads)
         if inner.known
@@ -146,9 +146,9 @@ def model(
             "write_limit": measured(_size(kept))
             if kept
             else inferred(_size(reads), "unknown, so as much as for reads"),
-            **({"write_through": True} if written and not room else {}),
-            "write_extents": measured(room.pieces)
-            if room and room.pieces
+            **({"write_through": True} if written and not cache else {}),
+            "write_extents": measured(cache.pieces)
+            if cache and cache.pieces
             else borrowed(like["cache"]["write_extents"]),
             "segments": measured(memory.segments if memory else 1),
             "read_ahead": measured(_size(ahead)),
@@ -177,7 +177,7 @@ def _parameters(found: Found, through: Curve, cylinders: int, sector: int) -> Pa
     """The parameters of a disk with this number of cylinders, for reports."""
     unit, memory, written = sector // SECTOR, found.memory, found.writes
     switch = found.arm.head_switch
-    room = written.room if written else None
+    cache = written.cache if written else None
     return {
         "sectors": found.sectors * unit,
         "revolution_ms": found.spindle.revolution / 1e6,
@@ -210,12 +210,14 @@ def _parameters(found: Found, through: Curve, cylinders: int, sector: int) -> Pa
         "writes": None
         if written is None
         else {
-            "through": room is None,
+            "through": cache is None,
             "seek_ms": {
                 name: time / 1e6 for name, time in curve(written.seeks).three(cylinders).items()
             },
-            "cache_bytes": None if room is None or room.sectors is None else room.sectors * sector,
-            "extents": None if room is None else room.pieces,
+            "cache_bytes": None
+            if cache is None or cache.sectors is None
+            else cache.sectors * sector,
+            "extents": None if cache is None else cache.pieces,
         },
     }
 

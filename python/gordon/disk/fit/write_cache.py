@@ -29,31 +29,31 @@ APART = 0.02
 
 
 @dataclass(frozen=True)
-class Room:
+class WriteCache:
     """The write cache and the rate of writes; None where unknown."""
 
     sectors: int | None
     pieces: int | None
 
 
-def room(
+def find_write_cache(
     spindle: Spindle, memory: Memory | None, sectors: int, per_track: float,
     rng: np.random.Generator,
-) -> Asking[Room]:  # fmt: skip
+) -> Asking[WriteCache]:  # fmt: skip
     """The write cache of a disk; `per_track` is the number of sectors of its largest tracks."""
     if memory is None:
-        return Room(None, None)
+        return WriteCache(None, None)
     busy = _Busy(spindle, memory, sectors, per_track, rng)
     if busy.chunk < 1:
-        return Room(None, None)
+        return WriteCache(None, None)
     held = yield from _agreed(busy.run)
     pieces = yield from _agreed(busy.pieces)
     if pieces and held and pieces > held * (1 - APART):
-        # As many as there is room for sectors: nothing else ended them.
+        # As many as the sectors that the cache holds: nothing else ended them.
         pieces = None
     if pieces and held and held / busy.chunk > pieces * (1 - APART):
         held = held if (yield from busy.joins(pieces)) else None
-    return Room(held, pieces)
+    return WriteCache(held, pieces)
 
 
 def _agreed(count: Callable[[int], Asking[int | None]]) -> Asking[int | None]:

@@ -11,17 +11,17 @@ from gordon.disk.fit.arm import Least, near, seeks
 from gordon.disk.fit.asking import FLUSH, WRITE, Asking, Batch
 from gordon.disk.fit.memory import Memory
 from gordon.disk.fit.spindle import Spindle
-from gordon.disk.fit.write_cache import Room, room
+from gordon.disk.fit.write_cache import WriteCache, find_write_cache
 from gordon.disk.fit.zones import Cylinder, Zone
 
 
 @dataclass(frozen=True)
 class Writes:
-    """Write seeks as `Arm` has those of reads, and the room for writes; none where they are done
+    """Write seeks as `Arm` has those of reads, and the write cache; none where they are done
     when they are on the medium."""
 
     seeks: list[tuple[int, Least]]
-    room: Room | None
+    cache: WriteCache | None
 
 
 def writes(
@@ -37,7 +37,9 @@ def writes(
     alone = yield Batch("write cache", places, length=[1, 0] * 16, op=[WRITE, FLUSH] * 16)
     if np.median(alone.took[::2]) > spindle.revolution / 4:
         return Writes(found, None)
-    taken = yield from room(spindle, memory, sectors, max(zone.per_track for zone in zones), rng)
+    taken = yield from find_write_cache(
+        spindle, memory, sectors, max(zone.per_track for zone in zones), rng
+    )
     # What comes next shall not wait for these.
     yield Batch("write cache", [0], length=0, op=FLUSH)
     return Writes(found, taken)

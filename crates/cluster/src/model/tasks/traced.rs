@@ -51,9 +51,9 @@ pub(super) fn traced_node(
 }
 
 /// Splits the time after the last stage into that of the driver and the time in which the nodes
-/// wrote back what they had written to memory. That is as long as the bytes take the storage, of
-/// which `write` bytes a second are known, or else as long as it was busy. Of the sample in which
-/// the last stage ended, as many bytes count as the storage can have written after that.
+/// wrote back what they had written to memory: the bytes over `write`, the storage's bytes a
+/// second, or the busy time of the storage if that rate is unknown. The sample in which the last
+/// stage ended counts with at most the bytes that the storage can have written after the stage.
 pub(super) fn find_written_back(
     application: &mut Application,
     survey: &TasksSurvey,
