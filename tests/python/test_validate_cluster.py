@@ -74,13 +74,30 @@ def test_errors_and_ranges_are_those_of_other_configurations(script: Any) -> Non
     # 8 tasks of 2 s on one slot, and the driver.
     assert script.sparklens(found[0]) == 18.0
     page = script.page(results())
-    assert "| tasks | 2 | 37.5 % | 50.0 % | 50% |" in page
+    assert "| tasks | 2 | 25.0 % | 50.0 % | 50% |" in page
     assert "## By event logs alone" not in page
+
+
+def test_a_configuration_with_several_runs_counts_as_often_as_one_with_one(script: Any) -> None:
+    made = results()
+    fast = made["jobs"]["sort"]["2 x 0.4"]
+    worse = predicted(40.0, 39.0, 41.0)
+    fast["run"] += [{**fast["run"][0], "1 x 0.4": worse}] * 2
+    found = script.pairs(made, "run")
+    assert sum(pair["weight"] for pair in found if pair["source"] == "2 x 0.4") == pytest.approx(1)
+    # 25 % once and 100 % twice from the fast configuration, 50 % from the other.
+    assert [script.error_at(found, share, script.predicted_time) for share in (0.6, 0.7)] == [
+        50,
+        100,
+    ]
+    assert script.inside(found) == pytest.approx(1 / 6)
+    assert "| tasks | 2 | 50.0 % | 100.0 % | 17% |" in script.page(made)
 
 
 def test_the_order_of_times_that_are_apart_is_compared(script: Any) -> None:
     def pair(measured: float, time: float) -> dict[str, Any]:
-        return {"job": "sort", "source": "a", "measured": measured, "time": time}
+        of = {"job": "sort", "source": "a", "number": 0}
+        return {**of, "measured": measured, "time": time}
 
     assert script.ordered([pair(10, 9), pair(20, 8), pair(10.5, 30)]) == (0, 2)
     assert script.ordered([pair(10, 9), pair(20, 18)]) == (1, 1)
