@@ -22,6 +22,7 @@ import pyarrow  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
 import gordon
+from api import MODULES
 from gordon import fields
 from gordon.cache import tiered
 from gordon.columns import of
@@ -34,8 +35,6 @@ from test_options import tables
 from conftest import raises
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Modules with public functions in addition to the packages.
-MODULES = ("cache.tiered", "cache.web", "disk.fit")
 PLACES = [
     f"gordon.{name}"
     for name in (
