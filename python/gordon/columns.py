@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gordon import _core
+from gordon.untyped import Row
 
 #: The table of the values that are not lists of rows.
 VALUES = "values"
 
-Row = dict[str, Any]
 Columns = dict[str, list[Any]]
 
 

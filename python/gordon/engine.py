@@ -31,6 +31,7 @@ from typing import Any, TypeVar
 
 from gordon.errors import GordonError
 from gordon.options import Progress
+from gordon.untyped import Given
 
 __all__ = ["ADDRESS", "DEFAULT", "NAMES", "check", "completed", "each"]
 
@@ -160,7 +161,7 @@ def _calls(
     items: dict[int, Item],
     engine: str,
     workers: int | None,
-    extra: dict[str, Any],
+    extra: Given,
 ) -> Any:
     """A generator of index, result and error of each call, in any order."""
     from joblib import (  # type: ignore[import-untyped, unused-ignore]
@@ -201,7 +202,7 @@ def _follow_parent() -> None:
 
 
 @contextmanager
-def _connected(engine: str) -> Iterator[dict[str, Any]]:
+def _connected(engine: str) -> Iterator[Given]:
     """Registers an engine with joblib and connects to its cluster. Yields joblib's parameters."""
     if engine == "ray":
         with _ray():

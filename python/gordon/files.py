@@ -5,7 +5,7 @@ a temporary name first, then renamed.
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from os import PathLike, fspath
 from pathlib import Path
@@ -28,7 +28,7 @@ def read_text(path: str | PathLike[str], what: str, hint: str = "") -> str:
         ) from None
 
 
-def write_all(files: dict[str, Any]) -> None:
+def write_all(files: Mapping[str, object]) -> None:
     """Writes text by path, `-` being stdout, and what is not text as JSON. No file is renamed
     before all are written. A device or a pipe is written to as it is. Raises GordonError if a file
     cannot be written."""

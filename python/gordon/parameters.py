@@ -2,6 +2,8 @@
 
 from typing import Any, Literal, TypedDict
 
+from gordon.untyped import Config
+
 
 class Sourced(TypedDict):
     """A value of a table, and its source."""
@@ -25,7 +27,7 @@ class Parameter(Sourced):
     part: str
 
 
-def rows(used: dict[str, dict[str, dict[str, Any]]]) -> list[Parameter]:
+def rows(used: dict[str, dict[str, Config]]) -> list[Parameter]:
     """One row per value: kind, part, key (dotted), value, and its source.
 
     `origin` is `source` (published), `assumed` (with the reason) or `given` (without a reason). The
@@ -39,7 +41,7 @@ def rows(used: dict[str, dict[str, dict[str, Any]]]) -> list[Parameter]:
     ]
 
 
-def flat(table: dict[str, Any], prefix: str, source: str | None) -> list[Sourced]:
+def flat(table: Config, prefix: str, source: str | None) -> list[Sourced]:
     """One row per value of a table: its key behind `prefix`, the value, and its source, else
     `source`."""
     found: list[Sourced] = []
@@ -62,7 +64,7 @@ def flat(table: dict[str, Any], prefix: str, source: str | None) -> list[Sourced
     return found
 
 
-def _sourced(path: str, field: dict[str, Any]) -> Sourced:
+def _sourced(path: str, field: Config) -> Sourced:
     """The row of a value with an address of its own."""
     if "source" in field:
         return {"key": path, "value": field["value"], "origin": "source", "why": field["source"]}

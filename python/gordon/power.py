@@ -13,6 +13,7 @@ from gordon import _core
 from gordon.errors import GordonError
 from gordon.parts import Catalogue, Part
 from gordon.quantity import number, value
+from gordon.untyped import Config
 
 
 class Anchor(TypedDict):
@@ -23,6 +24,16 @@ class Anchor(TypedDict):
     parts_w: float
     total_w: float
     ratio: float
+
+
+class Design(TypedDict):
+    """The parts of a node other than its memory and network."""
+
+    cpu: str
+    clock: str
+    cpus: int
+    storage: str
+    count: int
 
 
 class Fitted(TypedDict):
@@ -68,7 +79,14 @@ def fit(overhead: Part, parts: Catalogue, memory_per: str = "node") -> Fitted:
     alone: list[Anchor] = []
     for anchor in overhead.get("anchors", []):
         plain = {key: value(field) for key, field in anchor.items()}
-        drawn = node(plain, plain["memory"], parts, memory_per)[1]
+        design: Design = {
+            "cpu": plain["cpu"],
+            "clock": plain["clock"],
+            "cpus": plain["cpus"],
+            "storage": plain["storage"],
+            "count": plain["count"],
+        }
+        drawn = node(design, plain["memory"], parts, memory_per, plain["what"])[1]
         total = number(plain["total"])
         alone.append(
             {"what": plain["what"], "parts_w": drawn, "total_w": total, "ratio": total / drawn}
@@ -88,23 +106,20 @@ def fit(overhead: Part, parts: Catalogue, memory_per: str = "node") -> Fitted:
 
 
 def node(
-    design: dict[str, Any], memory: str, parts: Catalogue, memory_per: str = "node"
+    design: Design, memory: str, parts: Catalogue, memory_per: str = "node", name: str = "a node"
 ) -> tuple[float, float]:
-    """Idle and active watts of the parts of a node, without overhead."""
+    """Idle and active watts of the parts of a node, without overhead. `name` is for errors."""
     kind = parts.storage_kind(design["storage"])
     made_of = {"cpu": design["cpu"], "memory": memory, kind: design["storage"]}
     config = {
-        "design": {"id": design.get("what", "a node")}
-        | {key: design[key] for key in ("cpu", "clock", "cpus", "storage", "count")},
+        "design": {"id": name, **design},
         "node": {"memory": memory, "memory_per": memory_per, "network": "", "overhead": ""},
         "parts": {k: {name: parts.get(k, name)} for k, name in made_of.items()},
     }
     return _core.node_power(json.dumps(config))
 
 
-def machine(
-    whole: dict[str, Any], stored: dict[str, Any], parts: Catalogue
-) -> tuple[float, float] | None:
+def machine(whole: Config, stored: Config, parts: Catalogue) -> tuple[float, float] | None:
     """Watts at the plug of a machine with one of its storages, when idle and when all of it is
     active; None if the power of the machine is unknown."""
     used: dict[str, dict[str, Part]] = {}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gordon import _core, parts
 from gordon.files import read_text
-from gordon.options import Config as Config
 from gordon.options import Device as Device
+from gordon.untyped import Config as Config
 
 
 def text(kind: str, name: str) -> str:

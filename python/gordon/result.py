@@ -17,13 +17,13 @@ from gordon.columns import VALUES, Columns, arrow, of
 from gordon.errors import GordonError, missing_package
 from gordon.files import write_all
 from gordon.parts import unknown
+from gordon.untyped import Spec
 
 if TYPE_CHECKING:
     from gordon._core import Table
 
 T_co = TypeVar("T_co", bound=Mapping[str, Any], covariant=True)
 #: A figure in plotly's format, as JSON has it.
-Spec = dict[str, Any]
 #: Rows that a notebook shows.
 SHOWN = 20
 #: Values that a text shows.
@@ -182,7 +182,7 @@ class Result(_Base, Generic[T_co]):
             f"{_name(self)} has no page", "a name that ends in .json or .csv", kind="no-page"
         )
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Spec:
         """The figures of the report as plotly figures, by name. Raises GordonError without the
         package plotly."""
         specs = self._figures()

@@ -9,7 +9,8 @@ from gordon.columns import Columns
 from gordon.errors import GordonError
 from gordon.parts import unknown
 from gordon.reports.devices import DiskRun, FlashRun
-from gordon.result import Result, Spec
+from gordon.result import Result
+from gordon.untyped import Spec
 
 if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind

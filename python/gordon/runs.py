@@ -7,7 +7,7 @@ contradict each other and comparisons that are not defined.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Generic, TypeVar
@@ -17,6 +17,7 @@ from gordon.errors import GordonError
 from gordon.options import Device, Path, Progress, dealt
 from gordon.options.loads import BenchLoad, Host, TraceLoad
 from gordon.results import CheckpointError, Comparison, DeviceRun, Run
+from gordon.untyped import Config, Given
 
 FILES = ("requests_out", "responses_out", "checkpoint")
 """Options that name an output file of a single run."""
@@ -27,7 +28,7 @@ class RunOptions(Host, ABC):
     """Options of a run; each kind of device adds its own."""
 
     @abstractmethod
-    def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
+    def config(self, load: Config, device: Device) -> Config:
         """The core's config."""
 
     @abstractmethod
@@ -35,7 +36,7 @@ class RunOptions(Host, ABC):
         """The name of the device in results."""
 
 
-def as_json(config: dict[str, Any]) -> str:
+def as_json(config: Mapping[str, object]) -> str:
     """A config for the core, which takes no infinity and no NaN."""
     try:
         return json.dumps(config, allow_nan=False)
@@ -102,7 +103,7 @@ class Kind(Generic[R]):
         source: Path,
         device: Device,
         progress: Progress | None,
-        options: dict[str, Any],
+        options: Given,
     ) -> R:
         """Runs a trace or a pattern on one device."""
         about, how = dealt(options, load, self.options)
@@ -122,7 +123,7 @@ class Kind(Generic[R]):
         pattern: str | None,
         devices: Sequence[Device],
         progress: Progress | None,
-        options: dict[str, Any],
+        options: Given,
     ) -> Comparison[R]:
         """Runs the same trace or pattern on several devices, one device per core."""
         if (trace is None) == (pattern is None):
@@ -146,7 +147,7 @@ class Kind(Generic[R]):
 
     def run_all(
         self,
-        load: dict[str, Any],
+        load: Config,
         how: RunOptions,
         devices: Sequence[Device],
         progress: Progress | None,

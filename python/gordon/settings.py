@@ -14,10 +14,11 @@ from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Settings, several
 from gordon.parts import unknown
+from gordon.untyped import Config
 
 WHY = "set for this run with --set"
 
-Table = dict[str, Any]
+Table = Config
 
 
 def listed(given: Settings) -> list[str]:

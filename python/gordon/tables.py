@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar
 from gordon import _core, quantity
 from gordon.errors import GordonError, located
 from gordon.parts import unknown
+from gordon.untyped import Config
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ Some = Annotated[Value, Limits("", 0.01, 1)]
 T = TypeVar("T")
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse(text: str) -> Config:
     """The table of a TOML text. Raises GordonError."""
     try:
         return tomllib.loads(text)
@@ -70,7 +71,7 @@ def read(kind: type[T], table: Any, where: str) -> T:
         raise GordonError(f"{where}: not a table", kind="bad-value")
     fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
     hints = typing.get_type_hints(kind, include_extras=True)
-    made: dict[str, Any] = {}
+    made: Config = {}
     for key, value in table.items():
         if key not in fields:
             raise unknown("key", key, list(fields)).at(where or "the file")

@@ -149,7 +149,7 @@ def origin(one: Value) -> list[str]:
     return ["assumed" if one.assumed else "source", one.assumed or one.source or ""]
 
 
-def table_2(report: Json) -> str:
+def table_2(report: Any) -> str:
     """Table 2 of the paper against itself."""
     rows = []
     for row in report["systems"]:
@@ -168,7 +168,7 @@ def table_2(report: Json) -> str:
     return table(head, rows)
 
 
-def errors(report: Json) -> Json:
+def errors(report: Any) -> Json:
     """The fits, and the modelled and measured figures."""
     boards, works = report["fitted"]["board_w"], report["fitted"]["core_s_per_gb"]
     rows = [row for row in report["systems"] if row.get("error")]
@@ -210,7 +210,7 @@ def errors(report: Json) -> Json:
     }
 
 
-def error_cells(row: Json) -> list[str]:
+def error_cells(row: Any) -> list[str]:
     ours, theirs, error = row["modelled"], row["measured"], row["error"]
     return [
         row["name"],
@@ -252,7 +252,7 @@ def machines() -> Json:
     }
 
 
-def machine_cells(row: Json) -> list[str]:
+def machine_cells(row: Any) -> list[str]:
     theirs, ours = row["published"], row["modelled"]
     power, _ = pair(ours, theirs, "power_w", ".1f")
     return [
@@ -266,7 +266,7 @@ def machine_cells(row: Json) -> list[str]:
     ]
 
 
-def published_error(rows: list[Json], key: str, what: str) -> Json:
+def published_error(rows: list[Any], key: str, what: str) -> Json:
     """The mean absolute error of a figure of the machines after 4G."""
     sorts = [row for row in rows if row["published"] and not row["of_paper"]]
     found = [row["error"][key] for row in sorts if row["error"][key] is not None]
@@ -277,7 +277,7 @@ def published_error(rows: list[Json], key: str, what: str) -> Json:
     }
 
 
-def sources(rows: list[Json]) -> Iterator[list[str]]:
+def sources(rows: list[Any]) -> Iterator[list[str]]:
     """The sources of the published figures."""
     for row in rows:
         system = others().system[row["name"]]
@@ -289,26 +289,26 @@ def sources(rows: list[Json]) -> Iterator[list[str]]:
                 yield [row["name"], one.source or ""]
 
 
-def pair(ours: dict[str, Any], theirs: dict[str, Any], key: str, form: str) -> list[str]:
+def pair(ours: Any, theirs: Any, key: str, form: str) -> list[str]:
     """Ours and theirs, and the error."""
     a, b = ours[key], theirs[key]
     return [f"{shown(a, form)} / {shown(b, form)}", f"{a / b - 1:+.1%}" if b else NONE]
 
 
-def power_error(error: dict[str, Any]) -> str:
+def power_error(error: Any) -> str:
     if error["power_fitted_to_it"]:
         return "fitted"
     return shown(error.get("power_w_without_it", error["power_w"]), "+.1%")
 
 
-def large(row: dict[str, Any]) -> bool:
+def large(row: Any) -> bool:
     """Whether a figure is off by so much that the reason belongs on the page."""
     error = row["error"] or {}
     keys = ("time_s", "power_w", "power_w_without_it", "records_per_j")
     return any(abs(error.get(key) or 0.0) >= LARGE for key in keys)
 
 
-def needed(report: Json) -> str:
+def needed(report: Any) -> str:
     """The shares of the rates of data sheets that give the measured times."""
     needs = Shares()
     rows = []
@@ -359,7 +359,7 @@ class Shares:
         return high
 
 
-def ideal(report: Json) -> Json:
+def ideal(report: Any) -> Json:
     """The paper's estimates, and how they depend on what is assumed."""
     changes = {
         "as above": [],
@@ -388,12 +388,12 @@ def ideal(report: Json) -> Json:
     }
 
 
-def score(report: dict[str, Any], name: str) -> float:
+def score(report: Any, name: str) -> float:
     found = next(row["modelled"] for row in report["systems"] if row["name"] == name)
     return float(found["records_per_j"])
 
 
-def plateaus(report: Json) -> Json:
+def plateaus(report: Any) -> Json:
     """Figure 13."""
     found = report["plateaus"]
     points = {point["name"]: point for point in found["points"]}
@@ -421,7 +421,7 @@ def plateaus(report: Json) -> Json:
     }
 
 
-def statements(report: Json) -> str:
+def statements(report: Any) -> str:
     agrees = {True: "yes", False: "**no**", None: NONE}
     return table(
         ["section", "the paper says", "its tables, or the model", "agrees"],

@@ -34,9 +34,15 @@ def test_overhead_ratio_is_fitted_to_the_papers_two_machines() -> None:
 
 def test_active_power_scales_with_f_v_squared() -> None:
     from gordon.parts import Catalogue
-    from gordon.power import node
+    from gordon.power import Design, node
 
-    design = {"cpu": "core2", "clock": "0.6GHz", "cpus": 4, "storage": "sata-7200-1tb", "count": 2}
+    design: Design = {
+        "cpu": "core2",
+        "clock": "0.6GHz",
+        "cpus": 4,
+        "storage": "sata-7200-1tb",
+        "count": 2,
+    }
     idle, active = node(design, "ddr2-2gib", Catalogue())
     scale = 0.25 * 0.5**2
     assert idle == pytest.approx(4 * 12 + 3 + 2 * 9)

@@ -12,8 +12,8 @@ import joulesort_systems
 from gordon.reproduce import joulesort
 from gordon.reproduce.joulesort import published
 from gordon.reproduce.joulesort.machines import others
-from gordon.sort import presets
-from gordon.sort.systems import data, extrapolate, own, plateaus, plot
+from gordon.sort import presets, systems
+from gordon.sort.systems import data, own, plateaus, plot
 from gordon.tables import Value
 from markdown_pages import render
 
@@ -66,13 +66,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def paper() -> dict[str, Any]:
+def paper() -> Any:
     return joulesort.report()
 
 
-def row(report: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(one for one in report["systems"] if one["name"] == name)
-    return found
+def extrapolate(*args: Any, **options: Any) -> Any:
+    """The report, whose values a test knows not to be None."""
+    return systems.extrapolate(*args, **options)
+
+
+def row(report: Any, name: str) -> Any:
+    return next(one for one in report["systems"] if one["name"] == name)
 
 
 def test_table_3_is_by_name() -> None:
@@ -101,7 +105,7 @@ def test_every_number_of_a_shipped_part_says_where_it_is_from() -> None:
     assert len([s for s in table["system"].values() if "measured" in s]) == 13
 
 
-def test_rows_that_do_not_follow_from_their_columns(paper: dict[str, Any]) -> None:
+def test_rows_that_do_not_follow_from_their_columns(paper: Any) -> None:
     checks = {r["name"]: r["measured"]["row"] for r in paper["systems"] if r["measured"]}
     assert checks["1B"]["records_per_j"] == pytest.approx(1e8 / (274 * 29.5))
     assert {name for name, check in checks.items() if check.get("follows") is False} == {
@@ -117,7 +121,7 @@ def test_rows_that_do_not_follow_from_their_columns(paper: dict[str, Any]) -> No
     assert checks["OzSort"]["implied_time_s"] * ozsort["power_w"] < 87_000
 
 
-def test_the_work_of_processors_is_what_the_text_says(paper: dict[str, Any]) -> None:
+def test_the_work_of_processors_is_what_the_text_says(paper: Any) -> None:
     work = paper["fitted"]["core_s_per_gb"]
     # 30 % of a core for 274 s and 10 GB; 6 to 7 % for 292 s.
     assert sum(work["atom-330"]) == pytest.approx(0.30 * 27.4)
@@ -131,7 +135,7 @@ def test_the_work_of_processors_is_what_the_text_says(paper: dict[str, Any]) -> 
 
 
 def test_the_measured_rows_are_met_where_the_text_says_drives_reach_their_rates(
-    paper: dict[str, Any],
+    paper: Any,
 ) -> None:
     for name in ("1B", "2", "3B", "3E", "4C", "4F", "4G"):
         assert abs(row(paper, name)["error"]["time_s"]) < 0.05, name
@@ -149,7 +153,7 @@ def test_the_measured_rows_are_met_where_the_text_says_drives_reach_their_rates(
             assert abs(error["power_w_without_it"]) >= abs(error["power_w"])
 
 
-def test_power_without_a_row_is_that_of_a_fit_without_it(paper: dict[str, Any]) -> None:
+def test_power_without_a_row_is_that_of_a_fit_without_it(paper: Any) -> None:
     boards = paper["fitted"]["board_w"]["desktop"]["rows"]
     others = [watts for name, watts in boards.items() if name != "3C"]
     ours = row(paper, "3C")
@@ -169,7 +173,7 @@ def test_the_page_has_the_errors_of_the_published_machines() -> None:
 
 
 def test_published_machines_by_hand() -> None:
-    rows = {row["name"]: row for row in published()}
+    rows: dict[str, Any] = {row["name"]: row for row in published()}
     share = extrapolate()["fitted"]["busy_share_of_tdp"]
     # Geode, 256 MiB at 1.5 W/GiB, a card that sleeps, the board; a supply of 0.8.
     fawn = rows["FAWN"]
@@ -239,7 +243,7 @@ def test_a_result_needs_power_and_score_or_energy() -> None:
     assert system["error"]["power_w"] is None
 
 
-def test_the_ideal_system(paper: dict[str, Any]) -> None:
+def test_the_ideal_system(paper: Any) -> None:
     claims = paper["claims"]
     assert claims["balanced"]["gain_gives_records_per_j"] == pytest.approx(36_250)
     assert claims["balanced"]["gain_needed"] == pytest.approx(11 / 29)
@@ -258,7 +262,7 @@ def test_the_ideal_system(paper: dict[str, Any]) -> None:
     assert ideal["power_w"] < desktop["power_w"]
 
 
-def test_plateaus_of_the_paper(paper: dict[str, Any]) -> None:
+def test_plateaus_of_the_paper(paper: Any) -> None:
     found = [plateau["systems"] for plateau in paper["plateaus"]["plateaus"]]
     assert found[:2] == [["3D", "2", "OzSort", "CoolSort", "1B"], ["3B", "3E", "3C"]]
     assert found[2:] == [["paper's ideal"], ["paper's balanced"]]
@@ -272,7 +276,7 @@ def test_plateaus_of_the_paper(paper: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("records", [10**7, 10**9, 10**10])
-def test_measured_rows_stay_at_their_own_size(paper: dict[str, Any], records: int) -> None:
+def test_measured_rows_stay_at_their_own_size(paper: Any, records: int) -> None:
     """Rows, fits, errors, plateaus and the paper's estimates do not move with `records`."""
     other = joulesort.report([f"records={records}"])
     assert other["records"] == records
@@ -309,7 +313,7 @@ def test_rows_of_ones_own_file_stay_at_the_size_of_the_file() -> None:
     assert sum(report["fitted"]["core_s_per_gb"]["atom-330"]) == pytest.approx(0.30 * 27.4)
 
 
-def test_power_that_is_fitted_to_its_own_row_is_called_so(run: Run, paper: dict[str, Any]) -> None:
+def test_power_that_is_fitted_to_its_own_row_is_called_so(run: Run, paper: Any) -> None:
     fitted = {r["name"] for r in paper["systems"] if r.get("error", {}).get("power_fitted_to_it")}
     assert fitted == {"1B", "2"}
     ran = run("sort", "extrapolate")
@@ -317,7 +321,7 @@ def test_power_that_is_fitted_to_its_own_row_is_called_so(run: Run, paper: dict[
     assert "+0%" not in next(line for line in ran.out.splitlines() if line.startswith("1B "))
 
 
-def test_a_row_of_another_size_is_not_drawn_as_measured(paper: dict[str, Any]) -> None:
+def test_a_row_of_another_size_is_not_drawn_as_measured(paper: Any) -> None:
     drawn = {name.split(",")[0]: (kind, name) for kind, name, _, _ in plot._points(paper)}
     assert drawn["OzSort"] == (plot.SCALED, "OzSort, 1e9 records")
     assert [kind for kind, _ in drawn.values()].count(plot.SCALED) == 1
@@ -346,7 +350,7 @@ BENCHMARK = {
 }
 
 
-def test_statements_are_next_to_what_the_tables_give(run: Run, paper: dict[str, Any]) -> None:
+def test_statements_are_next_to_what_the_tables_give(run: Run, paper: Any) -> None:
     statements = {one["paper"]: one for one in paper["claims"]["statements"]}
 
     def here(part: str) -> tuple[str, bool | None]:

@@ -316,7 +316,7 @@ def test_files_elsewhere_and_an_export_without_time_are_errors(formula: Formula)
         Steered(formula, SPACE, **given)  # type: ignore[arg-type]
 
 
-def row(way: str, seconds: float, copied: float, deviation: float | None = 0.01) -> Json:
+def row(way: str, seconds: float, copied: float, deviation: float | None = 0.01) -> Any:
     facts = {"seconds": seconds, "copied_bytes": copied, "write_amplification": 1.5}
     facts["host_bytes_written"] = 2e8
     return {

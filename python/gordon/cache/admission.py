@@ -1,16 +1,21 @@
 """Admission policies of flash, as users write them."""
 
-from typing import Any
+from collections.abc import Callable
 
 from gordon.errors import GordonError
 
 
-def admission(text: str) -> Any:
+def admission(text: str) -> str | dict[str, object]:
     """Converts an admission policy, such as `random:0.5`, to the core's format."""
     if text == "all":
         return text
     name, _, value = text.partition(":")
-    kinds: dict[str, Any] = {"random": float, "hits": int, "ghost": str, "years": float}
+    kinds: dict[str, Callable[[str], object]] = {
+        "random": float,
+        "hits": int,
+        "ghost": str,
+        "years": float,
+    }
     try:
         return {name: kinds[name](value)}
     except (KeyError, ValueError):

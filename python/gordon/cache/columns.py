@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gordon.cache.results import Tabled
-from gordon.columns import Columns, Row, of_rows
+from gordon.columns import Columns, of_rows
+from gordon.untyped import Row
 
 #: Keys that identify a cache of a sweep; a report may lack some.
 CACHE = ("policy", "dram_policy", "layout", "dram_bytes", "flash_bytes")

@@ -16,6 +16,7 @@ from gordon.errors import GordonError
 from gordon.options import Device, Progress
 from gordon.options.caches import FlashCacheOptions
 from gordon.reports.cache import FlashCacheReport
+from gordon.untyped import Config, Given
 
 __all__ = ["DEFAULT", "KIND", "NAME", "POWER", "FlashCacheOptions", "load", "names", "run", "sweep"]
 
@@ -46,7 +47,7 @@ POWER: dict[PowerPart, str] = {
 }
 
 
-def refused(chosen: dict[str, Any], instead: str) -> dict[str, Any]:
+def refused(chosen: Given, instead: str) -> Given:
     """The options of a single level. Raises GordonError for an option of two levels."""
     for name in (field.name for field in fields(FlashCacheOptions)):
         if name in chosen:
@@ -60,13 +61,13 @@ def names() -> list[str]:
     return parts.names(KIND)
 
 
-def load(design: Device) -> dict[str, Any]:
+def load(design: Device) -> Config:
     """Loads a design, which the core checks."""
     return presets.load(KIND, design)
 
 
 def run(
-    config: dict[str, Any], options: FlashCacheOptions, flash: str, progress: Progress | None
+    config: Config, options: FlashCacheOptions, flash: str, progress: Progress | None
 ) -> FlashCacheReport:
     """Replays the trace of `config` through its DRAM and `flash` bytes of flash."""
     config = _designed(config, options) | {"flash": flash}
@@ -75,7 +76,7 @@ def run(
 
 
 def sweep(
-    config: dict[str, Any],
+    config: Config,
     options: FlashCacheOptions,
     sizes: Sequence[dict[str, str]],
     progress: Progress | None,
@@ -88,7 +89,7 @@ def sweep(
     return reports
 
 
-def _designed(config: dict[str, Any], options: FlashCacheOptions) -> dict[str, Any]:
+def _designed(config: Config, options: FlashCacheOptions) -> Config:
     design = load(options.preset)
     for setting in settings.listed(options.set):
         key, value = settings.split(setting, "cache.ways=8")

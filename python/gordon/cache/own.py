@@ -23,12 +23,13 @@ import json
 import runpy
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.options import Progress
 from gordon.reports.cache import CacheReport
+from gordon.untyped import Config
 
 #: Between the file and the class of a policy: `mine.py:Fifo`.
 _MARK = ".py:"
@@ -79,7 +80,7 @@ def name_of(policy: OwnPolicy) -> str:
     return getattr(policy, "__name__", type(policy).__name__)
 
 
-def replay(config: dict[str, Any], policy: OwnPolicy, progress: Progress | None) -> CacheReport:
+def replay(config: Config, policy: OwnPolicy, progress: Progress | None) -> CacheReport:
     """Replays a trace through a cache with the policy. Raises GordonError; an error of the policy
     is its cause."""
     name = name_of(policy)

@@ -8,7 +8,8 @@ from gordon.cache.columns import tables
 from gordon.columns import Columns
 from gordon.human import binary
 from gordon.reports.cache import CacheReport, FlashCacheReport
-from gordon.result import Result, Spec
+from gordon.result import Result
+from gordon.untyped import Spec
 
 
 class _Caches(Result[Any]):

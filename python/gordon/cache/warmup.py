@@ -2,17 +2,17 @@
 
 import re
 from contextlib import suppress
-from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
+from gordon.untyped import Config
 
 __all__ = ["warm_up"]
 
 _SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 
-def warm_up(text: str | None) -> dict[str, Any] | None:
+def warm_up(text: str | None) -> Config | None:
     """The warm-up as the core takes it. Raises GordonError for a text that is neither a number of
     requests, nor a part of the trace, nor a time."""
     if text is None:

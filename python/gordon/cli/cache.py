@@ -15,6 +15,7 @@ from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
 from gordon.options import command, completion, only_given
 from gordon.options.caches import Cache, DramPolicy, FlashCacheDesign, Warmup
+from gordon.untyped import Given
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
@@ -52,7 +53,8 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
 
     output.check(json_path, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
-        result = cache.replay(trace, progress=progress.tick, **_given(given))
+        # The policy, of which the kind of the result depends, is one of the options.
+        result: Any = cache.replay(trace, progress=progress.tick, **_given(given))
     announce_pipe(trace, given, result["input"])
 
     def screen(console: "Output") -> None:
@@ -64,7 +66,7 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
     finish(result, screen, json_path=json_path, parquet=parquet)
 
 
-def _given(given: dict[str, Any]) -> dict[str, Any]:
+def _given(given: Given) -> Given:
     """The options that were given; those of two levels are errors with one."""
     from gordon.cache.flashcache import NAME, refused
 

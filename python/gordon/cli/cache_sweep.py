@@ -10,6 +10,7 @@ from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
 from gordon.options import command, only_given
 from gordon.options.caches import CacheSweep, Curve, ExactCurve, FlashCacheDesign, Warmup
+from gordon.untyped import Given
 
 
 @click.command()
@@ -45,7 +46,7 @@ def sweep(
     )
 
 
-def _given(given: dict[str, Any]) -> dict[str, Any]:
+def _given(given: Given) -> Given:
     """The options that were given; those of two levels are errors with one."""
     from gordon.cache.flashcache import refused
 

@@ -1,7 +1,7 @@
 """Output files of a command: checked before its work begins, and written at its end."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +138,7 @@ def finish(
             click.echo(f"wrote {path}", err=True)
 
 
-def table(columns: list[Column], result: dict[str, Any], json_path: str | None) -> None:
+def table(columns: list[Column], result: Mapping[str, object], json_path: str | None) -> None:
     """Prints a table, and writes `result` as JSON if a path is given; to stdout, instead of the
     table."""
     finish(lambda console: console.table(columns), [(json_path, result)], is_quiet=True)

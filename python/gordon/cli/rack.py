@@ -8,6 +8,7 @@ from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.costs import RackOptions
 from gordon.options.outputs import CostTables, RackTable
+from gordon.untyped import Row
 
 if TYPE_CHECKING:
     from gordon.cost.rack import Rack
@@ -40,7 +41,7 @@ def rack(json_path: str | None, csv_path: str | None, parquet: str | None, **giv
     output.finish(lambda console: show_rack(console, result.report), files, made)
 
 
-def _rows(result: "Rack") -> list[dict[str, Any]]:
+def _rows(result: "Rack") -> list[Row]:
     """The node, the enclosure and the rack."""
     node = {key: value for key, value in result["node"].items() if key != "unknown"}
     return [

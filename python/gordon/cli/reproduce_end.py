@@ -8,13 +8,13 @@ from gordon.cli import output
 from gordon.cli.terminal import Column, Output
 from gordon.reproduce.page import ours, pages, printed
 from gordon.reproduce.papers import Outcome, Paper, Place, outcomes, summary
-from gordon.reproduce.row import TOLERANCE
+from gordon.reproduce.row import TOLERANCE, Comparison, Item
 
 
 def finish(
     paper: Paper,
     places: Sequence[Place],
-    result: dict[str, Any],
+    result: Comparison,
     view: Callable[[Output], None],
     json_path: str | None,
     folder: str | None,
@@ -24,7 +24,7 @@ def finish(
     wanted = {place.place.casefold() for place in places}
     items = [item for item in result["items"] if item["table"].casefold() in wanted]
     found = outcomes(places, items)
-    result = result | {"items": items, "summary": summary(found)}
+    whole: Comparison = {**result, "items": items, "summary": summary(found)}
     made: list[tuple[str | None, Any]] = []
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -38,10 +38,10 @@ def finish(
             _items(console, items)
         _close(console, items, found)
 
-    output.finish(screen, [(json_path, result), *made], plots)
+    output.finish(screen, [(json_path, whole), *made], plots)
 
 
-def _items(console: Output, items: Sequence[dict[str, Any]]) -> None:
+def _items(console: Output, items: Sequence[Item]) -> None:
     """A row for each figure of a place."""
     jobs = [item["job"] for item in items]
     console.table(
@@ -55,7 +55,7 @@ def _items(console: Output, items: Sequence[dict[str, Any]]) -> None:
     )
 
 
-def _close(console: Output, items: Sequence[dict[str, Any]], found: Sequence[Outcome]) -> None:
+def _close(console: Output, items: Sequence[Item], found: Sequence[Outcome]) -> None:
     """How many figures agree, and what cannot be reproduced."""
     missing = [one.place for one in found if one.place.missing]
     if missing:

@@ -23,6 +23,7 @@ def flashcache(figure: str | None, quick: bool, pages: str | None, json_path: st
     from gordon.cli.reproduce_flashcache_view import show
     from gordon.reproduce import as_result, flashcache
     from gordon.reproduce.papers import paper
+    from gordon.reproduce.row import Comparison
 
     output.check(json_path, folder=pages)
     of = paper("flashcache")
@@ -32,5 +33,5 @@ def flashcache(figure: str | None, quick: bool, pages: str | None, json_path: st
     with Progress("replaying") as progress:
         measured = flashcache.rows(flashcache.measure(requests, progress.tick))
     rows = [row for row in measured if row.table.casefold() in wanted]
-    result = as_result(rows) | {"requests": requests}
+    result: Comparison = {**as_result(rows), "requests": requests}
     finish(of, places, result, lambda console: show(console, rows, requests), json_path, pages)

@@ -1,22 +1,21 @@
 """The screen of `gordon reproduce joulesort`."""
 
-from typing import Any
-
 from gordon.cli import sort_systems_view
 from gordon.cli.sort_systems_view import NONE
 from gordon.cli.terminal import Column, Output
+from gordon.reproduce.joulesort.report import Claimed, Estimate, Study
 
 AGREES = {True: "yes", False: "no", None: NONE}
 
 
-def show(console: Output, report: dict[str, Any]) -> None:
+def show(console: Output, report: Study) -> None:
     """A row for each system, the plateaus, and the paper's claims."""
     sort_systems_view.systems(console, report)
     _claims(console, report["claims"])
     sort_systems_view.printed(console, report)
 
 
-def _claims(console: Output, found: dict[str, Any]) -> None:
+def _claims(console: Output, found: Claimed) -> None:
     """The estimates of the paper, and its statements."""
     ideal, balanced = found["ideal"], found["balanced"]
     swapped = ideal["swapped"]
@@ -42,6 +41,6 @@ def _claims(console: Output, found: dict[str, Any]) -> None:
     )
 
 
-def _score(claim: dict[str, Any]) -> str:
+def _score(claim: Estimate) -> str:
     score = claim["records_per_j"]
     return NONE if score is None else f"{score:,.0f}"

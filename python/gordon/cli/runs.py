@@ -11,6 +11,7 @@ from gordon.cli.trace_input import reading
 from gordon.options import only_given
 from gordon.options.loads import PATTERNS
 from gordon.runs import FILES
+from gordon.untyped import Given
 
 if TYPE_CHECKING:
     from gordon.results import Comparison, DeviceRun, Run
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def run(
     simulate: "Callable[..., Run[DeviceRun]]",
     load: str,
-    given: dict[str, Any],
+    given: Given,
     view: "Callable[[Output, Any], None]",
 ) -> None:
     """Runs a trace or a pattern on a device, writes the requested files, and shows the result."""
@@ -49,7 +50,7 @@ def run(
 def compare(
     simulate: "Callable[..., Comparison[Any]]",
     words: tuple[str, ...],
-    given: dict[str, Any],
+    given: Given,
     view: "Callable[[Output, Any], None]",
 ) -> None:
     """Runs a trace or a pattern on several devices; a trace comes before them where there is no

@@ -9,6 +9,7 @@ from gordon.cli import options
 from gordon.files import whole
 from gordon.options import command, only_given
 from gordon.options.surveys import AllDesigns, Bundled, SurveyFiles, SurveyOptions
+from gordon.untyped import Given
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
@@ -107,7 +108,7 @@ def _show(console: "Output", result: "Result", show_all: bool) -> None:
         show(console, result, show_all)
 
 
-def _bundled(given: dict[str, Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _bundled(given: Given) -> tuple[tuple[str, ...], Given]:
     """The bundled traces, and how they are surveyed."""
     from gordon import bundled
     from gordon.survey import space as spaces

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted
 from gordon.report.page import plain, sig
-from gordon.sweep.result import Row, SweepReport
+from gordon.sweep.result import SweepReport
+from gordon.untyped import Row
 
 #: Configurations in the table.
 BEST = 5

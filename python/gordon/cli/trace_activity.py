@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -12,12 +11,13 @@ from gordon.options import only_given
 from gordon.options.loads import TraceLoad
 from gordon.options.table import flags
 from gordon.reports.trace import ActivityReport
+from gordon.untyped import Given
 
 # Options of `gordon trace convert` that have a meaning for activity traces.
 TAKEN = {"format", "skip_bad", "to"}
 
 
-def format_of(sources: Sequence[str], name: str | None, given: dict[str, Any]) -> str | None:
+def format_of(sources: Sequence[str], name: str | None, given: Given) -> str | None:
     """The format, if it is named or detected as one of activity traces."""
     from gordon import _core
 
@@ -30,7 +30,7 @@ def convert(
     sources: Sequence[str],
     target: str,
     name: str,
-    given: dict[str, Any],
+    given: Given,
     *,
     cores: int | None,
     clock: str | None,

@@ -4,23 +4,23 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from typing import Any
 
 import click
 
 from gordon.options import command, only_given
 from gordon.options.loads import TraceLoad
 from gordon.reports.shared import InputNote
+from gordon.untyped import Config, Given
 
 #: Adds the options, in their order.
 of_trace = command.of(TraceLoad, without=["repeat"])
 
 
-def load_of(trace: str, given: dict[str, Any]) -> dict[str, Any]:
+def load_of(trace: str, given: Given) -> Config:
     """The core's config of how the trace is read; other options than these are passed over."""
     known = {field.name for field in fields(TraceLoad)}
     chosen = {name: value for name, value in only_given(given).items() if name in known}
-    load: dict[str, Any] = TraceLoad(**chosen).config(trace)["trace"]
+    load: Config = TraceLoad(**chosen).config(trace)["trace"]
     return load
 
 
@@ -34,7 +34,7 @@ ERRORS_OF_TRACES = {
 
 
 @contextmanager
-def reading(trace: str, given: dict[str, Any], *, objects: bool) -> Iterator[None]:
+def reading(trace: str, given: Given, *, objects: bool) -> Iterator[None]:
     """Prints what the trace is read as once the work within is done, or with an error of the trace.
     A pipe can be read once: its result has it (`announce_pipe`)."""
     from gordon.errors import GordonError
@@ -57,7 +57,7 @@ def reading(trace: str, given: dict[str, Any], *, objects: bool) -> Iterator[Non
         click.echo(note, err=True)
 
 
-def _summary(trace: str, given: dict[str, Any], objects: bool) -> str | None:
+def _summary(trace: str, given: Given, objects: bool) -> str | None:
     """A line with the format of the trace; nothing of a pipe."""
     from gordon import _core
 
@@ -65,7 +65,7 @@ def _summary(trace: str, given: dict[str, Any], objects: bool) -> str | None:
     return None if note is None else str(json.loads(note)["summary"])
 
 
-def announce_pipe(trace: str, given: dict[str, Any], note: InputNote) -> None:
+def announce_pipe(trace: str, given: Given, note: InputNote) -> None:
     """Prints what a pipe was read as."""
     from gordon import _core
 

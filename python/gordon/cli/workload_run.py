@@ -20,6 +20,7 @@ from gordon.options.workloads import (
     RunFolder,
     Sampling,
 )
+from gordon.untyped import Given
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
@@ -114,17 +115,17 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
     output.finish(lambda _: None, [(json_path, found)])
 
 
-def _of(chosen: dict[str, Any], *tables: type[Any]) -> dict[str, Any]:
+def _of(chosen: Given, *tables: type[Any]) -> Given:
     """The options of tables that were given."""
     return {name: chosen[name] for name in flags(*tables) if name in chosen}
 
 
-def _first(chosen: dict[str, Any], *tables: type[Any]) -> str | None:
+def _first(chosen: Given, *tables: type[Any]) -> str | None:
     """The first option of tables that was given, by its name on the command line."""
     return next((flag for name, flag in flags(*tables).items() if name in chosen), None)
 
 
-def _check_words(job: str | None, chosen: dict[str, Any], arguments: Sequence[str] | None) -> None:
+def _check_words(job: str | None, chosen: Given, arguments: Sequence[str] | None) -> None:
     """Raises a usage error for a job and a program, none of both, or options of the other."""
     if job is not None and "app" in chosen:
         raise click.UsageError(f"the job {job} and --app are two jobs: leave one out")
@@ -144,7 +145,7 @@ def _check_words(job: str | None, chosen: dict[str, Any], arguments: Sequence[st
         raise click.UsageError("--size cannot be combined with --scale")
 
 
-def _cluster(job: str | None, chosen: dict[str, Any]) -> "Cluster | None":
+def _cluster(job: str | None, chosen: Given) -> "Cluster | None":
     """The cluster that is named. Raises a usage error for options that need one, or exclude it."""
     from gordon.workload.run import Cluster
 

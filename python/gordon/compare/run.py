@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from os import fspath
 from pathlib import Path as File
-from typing import Any, Unpack
+from typing import Unpack
 
 from gordon import _core
 from gordon.compare.result import Estimate, Result
@@ -22,6 +22,7 @@ from gordon.results import DeviceRun, Run
 from gordon.runs import as_json, check_names
 from gordon.simulated import is_disk
 from gordon.storage import saved
+from gordon.untyped import Config
 
 
 @explicit(TraceLoad, Preconditioned, Host, without=["requests_out"])
@@ -87,9 +88,7 @@ def _stem(device: Device) -> str:
     return File(fspath(device)).stem
 
 
-def _estimate(
-    device: Device, load: dict[str, Any], host: Host, progress: Progress | None
-) -> Estimate:
+def _estimate(device: Device, load: Config, host: Host, progress: Progress | None) -> Estimate:
     """The time on measured storage."""
     assert not isinstance(device, dict)
     file = fspath(device)

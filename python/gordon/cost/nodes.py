@@ -7,17 +7,17 @@ simulated device, and the power model. What is not known is None, with the reaso
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from gordon import _core, power, storage
 from gordon.cost.paper import paper
 from gordon.parts import Catalogue, unknown
+from gordon.power import Design
 from gordon.quantity import number, value
 from gordon.storage import saved
 from gordon.survey import quotas, table6
 from gordon.survey import space as spaces
-
-Row = dict[str, Any]
+from gordon.untyped import Config
 
 #: Requests with which the bandwidth of a storage is simulated: large, sequential, in a full queue.
 _SIZE, _DEPTH = "1MiB", 32
@@ -29,6 +29,19 @@ class UnknownValue(TypedDict):
 
     what: str
     reason: str
+
+
+class Controller(TypedDict):
+    """The flash controllers of a node, and the table of its translation layer."""
+
+    count: int
+    buses: int
+    packages_per_bus: int
+    dies_per_package: int
+    pins_of_bus: float
+    pins: float
+    table_bytes: float
+    table_memory_bytes: int | None
 
 
 class NodeRow(TypedDict):
@@ -48,7 +61,7 @@ class NodeRow(TypedDict):
     parts_active_w: float | None
     price: float | None
     currency: str | None
-    controller: Row | None
+    controller: Controller | None
     unknown: list[UnknownValue]
 
 
@@ -74,7 +87,7 @@ class Node:
     """Most power of a node of the space."""
     price: float | None = None
     currency: str | None = None
-    controller: Row | None = None
+    controller: Controller | None = None
     """The flash controller of a node with a flash array on its board."""
     unknown: dict[str, str] = field(default_factory=dict)
     """Why values are None."""
@@ -120,7 +133,7 @@ def find(name: str, space: str | None = None) -> Node:
     raise unknown(f"node{where}", name, known)
 
 
-def _designs(space: spaces.Space) -> Iterator[tuple[str, Row]]:
+def _designs(space: spaces.Space) -> Iterator[tuple[str, Design]]:
     """The designs of a grid by their ids, as the core names them, and by the names of Table 6."""
     if not spaces.has_grid(space):
         return
@@ -132,14 +145,19 @@ def _designs(space: spaces.Space) -> Iterator[tuple[str, Row]]:
                     for devices in stored["counts"]:
                         label = stored["label"]
                         label += "" if stored["counts"] == [1] else str(devices)
-                        design = {"cpu": cpus["part"], "clock": clock, "cpus": count}
-                        design |= {"storage": stored["part"], "count": devices}
+                        design: Design = {
+                            "cpu": cpus["part"],
+                            "clock": clock,
+                            "cpus": count,
+                            "storage": stored["part"],
+                            "count": devices,
+                        }
                         yield f"{processors}-{label}", design
     if space["name"] == table6.SPACE:
         yield from table6.named().items()
 
 
-def _machines(space: spaces.Space) -> Iterator[tuple[str, tuple[Row, Row]]]:
+def _machines(space: spaces.Space) -> Iterator[tuple[str, tuple[Config, Config]]]:
     """The machines by their ids, each with its first storage; and a machine with several storages
     by its id and each of them, as surveys name it."""
     for machine in spaces.machines(space):
@@ -149,7 +167,7 @@ def _machines(space: spaces.Space) -> Iterator[tuple[str, tuple[Row, Row]]]:
             yield from ((f"{machine['id']}/{_label(one)}", (machine, one)) for one in choices)
 
 
-def _label(stored: Row) -> str:
+def _label(stored: Config) -> str:
     """A name that distinguishes a storage of a machine: `nvme-tlc-1tb-x2-400MB`."""
     count = value(stored.get("count", 1))
     part = stored.get("part") or Path(stored.get("measured", "")).stem
@@ -157,7 +175,7 @@ def _label(stored: Row) -> str:
     return "-".join(word for word in words if word)
 
 
-def _of_design(id: str, design: Row, space: spaces.Space) -> Node:
+def _of_design(id: str, design: Design, space: spaces.Space) -> Node:
     """A design: its parts, with the overhead that surveys fit."""
     parts = Catalogue(space.get("parts"))
     spaces.use(parts, space)
@@ -187,7 +205,7 @@ def _of_design(id: str, design: Row, space: spaces.Space) -> Node:
     return node
 
 
-def _of_machine(id: str, machine: Row, stored: Row, space: spaces.Space) -> Node:
+def _of_machine(id: str, machine: Config, stored: Config, space: spaces.Space) -> Node:
     """A machine with one of its storages."""
     quotas.resolve([machine])
     parts = Catalogue(space.get("parts"))
@@ -214,7 +232,7 @@ def _of_machine(id: str, machine: Row, stored: Row, space: spaces.Space) -> Node
     return node
 
 
-def _described(stored: Row) -> str:
+def _described(stored: Config) -> str:
     """A storage of a machine in words."""
     if "part" in stored:
         return _counted(stored["part"], value(stored.get("count", 1)))
@@ -239,7 +257,7 @@ def _add_storage(node: Node, part: str, count: int, parts: Catalogue) -> None:
     node.read_bytes_per_s, node.write_bytes_per_s = read, write
 
 
-def _limit(node: Node, stored: Row, id: str) -> None:
+def _limit(node: Node, stored: Config, id: str) -> None:
     """Applies the limits of a volume, or of what a machine's devices are behind."""
     if "measured" in stored:
         points = saved.read(stored["measured"], f"machine `{id}`")["points"]
@@ -264,7 +282,7 @@ def _limit(node: Node, stored: Row, id: str) -> None:
             node.unknown[f"{key} bandwidth"] = "the space gives no bandwidth of the storage"
 
 
-def _add_power(node: Node, machine: Row, stored: Row, parts: Catalogue) -> None:
+def _add_power(node: Node, machine: Config, stored: Config, parts: Catalogue) -> None:
     """Adds the power of the machine and of the parts of its storage, as surveys do."""
     levels = power.machine(machine, stored, parts)
     if levels is None:
@@ -273,7 +291,7 @@ def _add_power(node: Node, machine: Row, stored: Row, parts: Catalogue) -> None:
         node.idle_w, node.active_w = levels
 
 
-def _add_price(node: Node, machine: Row) -> None:
+def _add_price(node: Node, machine: Config) -> None:
     """Adds the price of a machine that is bought, without the parts of its storage."""
     if "purchase_price" in machine:
         node.price = float(value(machine["purchase_price"]))

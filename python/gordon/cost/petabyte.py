@@ -21,11 +21,12 @@ from gordon.cost.paper import Cells, Figure, Item, figure, item, paper
 from gordon.cost.report import Array, ByProcessors, MediumCost, PartPrice
 from gordon.errors import GordonError
 from gordon.human import figures, percent
-from gordon.options import Config, Size, in_bytes
+from gordon.options import Size, in_bytes
 from gordon.options.costs import PetabyteOptions
 from gordon.options.explicit import explicit
 from gordon.parameters import Parameter, flat
 from gordon.parts import Catalogue
+from gordon.untyped import Config
 
 #: The shipped inputs, those of Table 7.
 SHIPPED = "gordon-2009"

@@ -15,11 +15,12 @@ from gordon.cost.nodes import Node, NodeRow
 from gordon.cost.paper import Item
 from gordon.errors import GordonError
 from gordon.files import read_text
-from gordon.options import Config, Path, Size, in_bytes
+from gordon.options import Path, Size, in_bytes
 from gordon.options.costs import PlanOptions
 from gordon.options.explicit import explicit
 from gordon.reports.plan import PlanReport
 from gordon.survey import table6
+from gordon.untyped import Config
 
 #: The plan of section 6.3 of the paper.
 PAPER = {"node": "MaxE", "nodes": 1024, "slices": 16, "link": 250e6, "data": 10**13}

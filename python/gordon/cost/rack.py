@@ -169,13 +169,12 @@ def _of_controller(node: Node) -> list[Limit]:
             f"{source}, {pins.most.source}",
         )
     ]
-    for key, what in (
-        ("buses", "flash buses"),
-        ("packages_per_bus", "packages of a bus"),
-        ("dies_per_package", "dies of a package"),
+    for what, count, most in (
+        ("flash buses", made["buses"], limits.buses),
+        ("packages of a bus", made["packages_per_bus"], limits.packages_per_bus),
+        ("dies of a package", made["dies_per_package"], limits.dies_per_package),
     ):
-        most = getattr(limits, key)
-        found.append(_limit(what, made[key], most.value, "", f"{source}, {most.source}"))
+        found.append(_limit(what, count, most.value, "", f"{source}, {most.source}"))
     memory = made["table_memory_bytes"]
     found.append(
         _limit(

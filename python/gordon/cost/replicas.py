@@ -25,8 +25,7 @@ from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.quantity import number, value
 from gordon.reports.devices import ArrangementReport, ReplicasReport
 from gordon.runs import as_json
-
-Row = dict[str, Any]
+from gordon.untyped import Config
 
 #: Hours of a year.
 YEAR_H = 365.25 * 24
@@ -179,7 +178,7 @@ def _is_float(text: float | str) -> bool:
 
 
 def _prices(
-    how: ReplicasOptions, config: Row, report: ReplicasReport, prices: Inputs
+    how: ReplicasOptions, config: Config, report: ReplicasReport, prices: Inputs
 ) -> list[DevicePrice]:
     """The prices of a flash device and of a disk: given, of the paper, or of the part."""
     arrays, of_replicas = prices.bandwidth, prices.replicas

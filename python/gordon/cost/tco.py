@@ -32,6 +32,7 @@ from gordon.survey.results import (
 )
 from gordon.survey.run import run
 from gordon.survey.service import requests_note
+from gordon.untyped import Given
 
 #: Designs of a survey, at most: more than any space has machines.
 _ROWS = 100_000
@@ -129,7 +130,7 @@ def tco(
     has it. `rent` is a machine that is rented in its place, or a space, whose cheapest
     machine is taken that is as fast. Raises GordonError.
     """
-    of_job: dict[str, Any] = {
+    of_job: Given = {
         "nodes": nodes,
         "reference": reference,
         "years": years,

@@ -15,13 +15,14 @@ from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.presets import Device
 from gordon.results import Comparison
 from gordon.runs import Kind, RunOptions
+from gordon.untyped import Config
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(DiskRun, RunOptions):
     """Options of a run on disks. Sizes and times are text (`64KiB`, `10us`)."""
 
-    def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
+    def config(self, load: Config, device: Device) -> Config:
         return {
             "device": devices.made(device, self.diskspecs, self.set),
             "stripe": devices.array(

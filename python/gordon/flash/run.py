@@ -17,13 +17,14 @@ from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.presets import Device
 from gordon.results import Comparison
 from gordon.runs import Kind, RunOptions, as_json
+from gordon.untyped import Config
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(FlashRun, RunOptions):
     """Options of a run on flash. Sizes and times are text (`64KiB`, `10us`)."""
 
-    def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
+    def config(self, load: Config, device: Device) -> Config:
         made = devices.changed(device, self.set, self.super_page, self.write_points, self.spare)
         files = self.files("requests_out", "from_checkpoint", "checkpoint")
         return {
@@ -134,7 +135,7 @@ def wa(
     of garbage collection have their own write point. The fraction `hot_share` of the writes goes to
     the fraction `hot_space` of the pages. Raises GordonError.
     """
-    config: dict[str, Any] = {
+    config: Config = {
         "policy": policy,
         "rho": rho,
         "pages_per_block": pages_per_block,

@@ -11,12 +11,13 @@ accuracy of a meter. A failure raises `gordon.GordonError`.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from gordon.joulesort.run import Plan, Result, Tools
 from gordon.joulesort.run import run as _run
 from gordon.options import keywords
 from gordon.options.explicit import explicit
+from gordon.untyped import Given
 
 __all__ = ["Plan", "Result", "Tools", "benchmark"]
 
@@ -32,7 +33,7 @@ def benchmark(
     """
     from gordon.sort import data
 
-    given: dict[str, Any] = {**options}
+    given: Given = {**options}
     given |= {name: Path(given[name]) for name in ("folder", "root") if name in given}
     tools = Tools(
         lambda *words, **options: data.generate(*words, **options).report,

@@ -7,10 +7,9 @@ from typing import Any, TypeVar, overload
 
 from gordon.options.kinds import SIZE, SIZES
 from gordon.options.kinds import Size as SizeKind
+from gordon.untyped import Config, Given
 
 Path = str | PathLike[str]
-Config = dict[str, Any]
-"""The content of a user's TOML file, or a config of the core that is made of one."""
 Device = str | PathLike[str] | Config
 """A preset of the catalogue, a TOML file, or the content of such a file."""
 Progress = Callable[[int, int], None]
@@ -40,9 +39,9 @@ def words(command: Sequence[str]) -> list[str]:
     return list(command)
 
 
-def dealt(options: dict[str, Any], *to: type[Any]) -> list[Any]:
+def dealt(options: Given, *to: type[Any]) -> list[Any]:
     """Splits options over the classes that have them. Raises GordonError for an unknown option."""
-    hands: list[dict[str, Any]] = [{} for _ in to]
+    hands: list[Given] = [{} for _ in to]
     known = [[f.name for f in fields(kind)] for kind in to]
     for name, value in options.items():
         at = next((i for i, names in enumerate(known) if name in names), None)
@@ -56,7 +55,7 @@ def dealt(options: dict[str, Any], *to: type[Any]) -> list[Any]:
     return [kind(**hand) for kind, hand in zip(to, hands, strict=True)]
 
 
-def _size(table: type[Any], given: dict[str, Any]) -> None:
+def _size(table: type[Any], given: Given) -> None:
     """Gives sizes that are numbers of bytes as the texts that the core takes."""
     for field in fields(table):
         known = getattr(field.type, "__metadata__", ())
@@ -76,7 +75,7 @@ def in_bytes(size: Size | None) -> str | None:
     return f"{size}B" if isinstance(size, int) else size
 
 
-def only_given(options: dict[str, Any]) -> dict[str, Any]:
+def only_given(options: Given) -> Given:
     """The options that were given: the API has the defaults of the others."""
     return {
         name: value

@@ -12,6 +12,7 @@ import click
 from gordon.errors import GordonError
 from gordon.options import completion, kinds
 from gordon.options.table import Option, options
+from gordon.untyped import Given
 
 Decorator = Callable[[Any], Any]
 
@@ -55,7 +56,7 @@ def _decorator(option: Option) -> Decorator:
     )
 
 
-def how(kind: kinds.Kind | None) -> dict[str, Any]:
+def how(kind: kinds.Kind | None) -> Given:
     """How click takes a value."""
     match kind:
         case None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from gordon.options import kinds
+from gordon.untyped import Schema
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -99,11 +100,11 @@ def keys(kind: str) -> Iterator[str]:
 
     from gordon import _core
 
-    schema: dict[str, Any] = json.loads(_core.schema(kind))
+    schema: Schema = json.loads(_core.schema(kind))
     yield from _of_table(schema, schema.get("$defs", {}), "")
 
 
-def _of_table(table: dict[str, Any], defined: dict[str, Any], prefix: str) -> Iterator[str]:
+def _of_table(table: Schema, defined: Schema, prefix: str) -> Iterator[str]:
     for key, value in table.get("properties", {}).items():
         inner = _resolved(value, defined)
         tables = [inner, *inner.get("oneOf", [])]
@@ -116,12 +117,12 @@ def _of_table(table: dict[str, Any], defined: dict[str, Any], prefix: str) -> It
         yield from below or [f"{prefix}{key}"]
 
 
-def _is_sourced(table: dict[str, Any]) -> bool:
+def _is_sourced(table: Schema) -> bool:
     """Whether a table is a value with its source, which is written as the value alone."""
     return "value" in table.get("properties", {})
 
 
-def _resolved(value: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
+def _resolved(value: Schema, defined: Schema) -> Schema:
     while True:
         if "$ref" in value:
             value = defined[value["$ref"].rsplit("/", 1)[1]]

@@ -6,7 +6,7 @@ Sizes and times are text (`64KiB`, `10us`).
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import fspath
-from typing import Annotated, Any
+from typing import Annotated
 
 from gordon.errors import GordonError
 from gordon.options import Path
@@ -26,6 +26,7 @@ from gordon.options.kinds import (
     Whole,
     Wholes,
 )
+from gordon.untyped import Config
 
 PATTERNS = (
     "random-write",
@@ -78,7 +79,7 @@ class TraceLoad:
     repeat: Annotated[int, COUNT] = 1
     """Replay the trace this many times."""
 
-    def config(self, path: Path) -> dict[str, Any]:
+    def config(self, path: Path) -> Config:
         """The load of a trace, as the core takes it."""
         given = {f.name: getattr(self, f.name) for f in fields(self)}
         given["device"] = given.pop("only_device")
@@ -133,13 +134,13 @@ class BenchLoad:
     order: Annotated[str | None, Choice(("random", "sequential"))] = None
     """gordon-pair: order of the regions. Default: random."""
 
-    def config(self, pattern: str) -> dict[str, Any]:
+    def config(self, pattern: str) -> Config:
         """The load of a pattern, as the core takes it."""
         given = {f.name: getattr(self, f.name) for f in fields(self)}
         return {"bench": {"pattern": pattern} | _without_none(given)}
 
 
-def _without_none(given: dict[str, Any]) -> dict[str, Any]:
+def _without_none(given: Config) -> Config:
     return {key: value for key, value in given.items() if value is not None}
 
 
@@ -171,7 +172,7 @@ class Host:
     requests_out: Annotated[Path | None, Text("FILE.parquet")] = None
     """Write a row for each request."""
 
-    def host(self) -> dict[str, Any]:
+    def host(self) -> Config:
         """The host, as the core takes it. Raises GordonError for options that exclude each
         other."""
         if self.closed_loop and self.gaps:

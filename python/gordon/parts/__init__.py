@@ -3,15 +3,15 @@
 import json
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
+from gordon.untyped import Config
 
 KINDS = ("cpu", "memory", "network", "overhead", "supply", "flash", "disk")
 STORAGE = ("flash", "disk")
 
-Part = dict[str, Any]
+Part = Config
 
 _HERE = Path(__file__).parent
 

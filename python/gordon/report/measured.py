@@ -8,7 +8,7 @@ from typing import Any
 from gordon import __version__
 from gordon.report import page
 from gordon.report.entries import Entry, known
-from gordon.report.run_figures import Spec
+from gordon.untyped import Spec
 
 #: Letters of a text that is not wrapped.
 LONG = 40
@@ -63,7 +63,7 @@ class Page:
     terms: Mapping[str, str]
     warnings: Sequence[tuple[str, str]]
     """Pairs of the part that a warning is of, which can be empty, and its text."""
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     """The inputs."""
     result: Any
     """The whole result."""

@@ -6,7 +6,6 @@ the same bytes. A content security policy in the file keeps it from loading anyt
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from gordon.human import duration, load_of
 from gordon.parameters import rows
@@ -95,7 +94,7 @@ def _operation(kind: DeviceKind[DeviceRun], op: Op) -> Iterator[Entry[DeviceRun]
                 yield at(entry, *path, title=f"limited by {name}: {entry.title}")
 
 
-def _settings(report: DeviceRun) -> dict[str, Any]:
+def _settings(report: DeviceRun) -> dict[str, object]:
     """The inputs of a run other than the device."""
     config = dict(report["provenance"]["config"])
     del config["device"]

@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final, Literal, TypedDict
 
-from gordon import bundled, power
-from gordon.parts import Catalogue, load
+from gordon import bundled
+from gordon.parts import load
 from gordon.quantity import number
 from gordon.reproduce.papers import Bounds, paper
 from gordon.reproduce.row import MEAN, Row
@@ -259,9 +259,7 @@ def _reason(
 
 
 def _power(theirs: float, design: GridDesign) -> str:
-    plain = {"cpu": design["cpu"], "cpus": design["cpus"], "storage": design["storage"]}
-    plain |= {"clock": f"{design['ghz']:g}GHz", "count": design["storage_count"]}
-    idle = power.node(plain, "ddr2-2gib", Catalogue())[0]
+    idle = table6.idle_w(design)
     if theirs < idle:
         return (
             f"The paper's {theirs:g} W are below the {idle:.2f} W that the parts of its Table 3 "

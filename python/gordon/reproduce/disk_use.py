@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from gordon.reproduce.row import TOLERANCE, Row
 from gordon.run import folder
@@ -72,29 +71,30 @@ def paper() -> dict[str, dict[str, float]]:
 def of(job: str, runs: Sequence[Path]) -> DiskUse:
     """The disk use of the runs of a job. Raises GordonError for a run that cannot be read."""
     each = [_run(job, folder.read(run)) for run in runs]
-    numbers = {key: fmean(one[key] for one in each) for key in each[0] if key != "codec"}
-    return DiskUse(job=job, codec=each[0]["codec"], **numbers)
+    numbers = [field.name for field in fields(DiskUse) if field.name not in ("job", "codec")]
+    means = {name: fmean(getattr(one, name) for one in each) for name in numbers}
+    return DiskUse(job=job, codec=each[0].codec, **means)
 
 
-def _run(job: str, run: RunReport) -> dict[str, Any]:
+def _run(job: str, run: RunReport) -> DiskUse:
     has_input = JOBS[job].data != "none"
     size: int = run["data"]["bytes"] if has_input else run["job"]["parameters"]["size"]
     nodes, engine = run["totals"]["nodes"], run["totals"]["engine"]
     settings = run["engine"]["settings"]
     is_compressed = settings.get("spark.shuffle.compress") == "true"
-    return {
-        "size_bytes": size,
-        "read": nodes["read_bytes"] / size,
-        "write": nodes["write_bytes"] / size,
-        "scanned": engine["input_bytes"] / size,
-        "output": engine["output_bytes"] / size,
-        "shuffled": engine["shuffle_write_bytes"] / size,
-        "spilled": engine["spill_disk_bytes"] / size,
-        "fetched": (engine["shuffle_read_local_bytes"] + engine["shuffle_read_remote_bytes"])
-        / size,
-        "cpu_s_per_gb": nodes["cpu_s"] / size * GB,
-        "codec": settings.get("spark.io.compression.codec") if is_compressed else None,
-    }
+    return DiskUse(
+        job=job,
+        size_bytes=size,
+        read=nodes["read_bytes"] / size,
+        write=nodes["write_bytes"] / size,
+        scanned=engine["input_bytes"] / size,
+        output=engine["output_bytes"] / size,
+        shuffled=engine["shuffle_write_bytes"] / size,
+        spilled=engine["spill_disk_bytes"] / size,
+        fetched=(engine["shuffle_read_local_bytes"] + engine["shuffle_read_remote_bytes"]) / size,
+        cpu_s_per_gb=nodes["cpu_s"] / size * GB,
+        codec=settings.get("spark.io.compression.codec") if is_compressed else None,
+    )
 
 
 def rows(uses: Sequence[DiskUse]) -> list[Row]:

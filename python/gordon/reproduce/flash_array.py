@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TypedDict
 
 from gordon import _core, bundled, presets
 from gordon.human import binary
@@ -375,7 +375,18 @@ def _extremes(loads: Sequence[Load]) -> list[Row]:
     return found
 
 
-def bandwidths(loads: Sequence[Load]) -> list[dict[str, Any]]:
+class Bandwidths(TypedDict):
+    """MB/s of a job by size of super-pages, without bypassing and with it; `few` is of both, with
+    few dies."""
+
+    job: str
+    read_share: float
+    plain: list[float]
+    bypass: list[float]
+    few: list[float]
+
+
+def bandwidths(loads: Sequence[Load]) -> list[Bandwidths]:
     """MB/s of each job with each size of super-page, without bypassing and with it."""
     return [
         {

@@ -7,15 +7,19 @@ is of a replay or of the model of a web server, as `docs/design/web-server.md` h
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Literal, TypeVar
 
 from gordon import cache
 from gordon.cache import web
+from gordon.cache.results import ByLatency, TwoLevelPoint, has_two_levels
 from gordon.cache.server import Found, Server, loss
 from gordon.errors import GordonError
 from gordon.options import Progress
+from gordon.reports.cache import FlashCacheReport
+from gordon.reports.workload import WebReport
 from gordon.reproduce.papers import paper
 from gordon.reproduce.row import Row
 
@@ -28,9 +32,12 @@ CORES = (4, 8, 12)
 MIB = 1 << 20
 #: The configurations that the paper compares, in MiB of DRAM and of flash.
 BOTH, DRAM_ALONE = (128, 1024), (1024, 0)
+#: Steps of `measure`.
+STEPS = 8
 
-Json = dict[str, Any]
 Size = tuple[int, int]
+Mode = Literal["power_down", "power_active"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -39,13 +46,13 @@ class Measured:
     in the worst case."""
 
     requests: int
-    load: Json
-    pages: dict[Size, Json]
-    whole: dict[Size, Json]
-    latency: Json
-    large: Json
-    large_by_block: Json
-    coded: Json
+    load: WebReport
+    pages: dict[Size, TwoLevelPoint]
+    whole: dict[Size, TwoLevelPoint]
+    latency: ByLatency
+    large: TwoLevelPoint
+    large_by_block: FlashCacheReport
+    coded: FlashCacheReport
 
 
 def measure(requests: int = REQUESTS, progress: Progress | None = None) -> Measured:
@@ -59,33 +66,53 @@ def measure(requests: int = REQUESTS, progress: Progress | None = None) -> Measu
         )
     with TemporaryDirectory(prefix="gordon-flashcache-") as folder:
         trace, short = Path(folder, "surge.parquet"), Path(folder, "short.parquet")
-        design: Json = {"policy": "flashcache", "dram": "128MiB", "rate": RATE}
-        by_block: Json = {"flash": "2GiB", "set": ["cache.fill=block"]}
-        steps: dict[str, Callable[[], Any]] = {
-            "load": lambda: web.generate("surge", trace, requests=requests),
-            "short": lambda: web.generate("surge", short, requests=10_000),
-            "pages": lambda: {size: _point(trace, size, False) for size in (BOTH, DRAM_ALONE)},
-            "whole": lambda: {size: _point(trace, size, True) for size in (BOTH, DRAM_ALONE)},
-            "latency": lambda: cache.latency(trace, cores=CORES),
-            "large": lambda: _point(trace, (128, 2048), False),
-            # Neither of these two depends on the load.
-            "large_by_block": partial(cache.replay, short, **by_block, **design),
-            "coded": partial(cache.replay, short, flash="1GiB", ecc=4, **design),
-        }
-        made: Json = {}
-        for done, (name, step) in enumerate(steps.items()):
-            if progress is not None:
-                progress(done, len(steps))
-            made[name] = step()
-        del made["short"]
-    return Measured(requests, **made)
+        step = _steps(progress)
+        load = step(lambda: web.generate("surge", trace, requests=requests))
+        step(lambda: web.generate("surge", short, requests=10_000))
+        pages = step(lambda: {size: _point(trace, size, False) for size in (BOTH, DRAM_ALONE)})
+        whole = step(lambda: {size: _point(trace, size, True) for size in (BOTH, DRAM_ALONE)})
+        latency = step(lambda: cache.latency(trace, cores=CORES))
+        large = step(lambda: _point(trace, (128, 2048), False))
+        # Neither of these two depends on the load.
+        replay = partial(cache.replay, short, policy="flashcache", dram="128MiB", rate=RATE)
+        by_block = step(lambda: replay(flash="2GiB", set=["cache.fill=block"]))
+        coded = step(lambda: replay(flash="1GiB", ecc=4))
+    return Measured(
+        requests=requests,
+        load=load.report,
+        pages=pages,
+        whole=whole,
+        latency=latency.report,
+        large=large,
+        large_by_block=by_block.report,
+        coded=coded.report,
+    )
 
 
-def _point(trace: Path, size: Size, objects: bool) -> Json:
+def _steps(progress: Progress | None) -> Callable[[Callable[[], T]], T]:
+    """A function that does a step, and says before it how many are done."""
+    done = count()
+
+    def step(work: Callable[[], T]) -> T:
+        if progress is not None:
+            progress(next(done), STEPS)
+        return work()
+
+    return step
+
+
+def _point(trace: Path, size: Size, objects: bool) -> TwoLevelPoint:
     """A replay, with the web servers before it."""
     dram, flash = (f"{mib}MiB" for mib in size)
     swept = cache.sweep(trace, dram=dram, flash=flash, cores=CORES, rate=RATE, objects=objects)
-    return {**swept["points"][0]}
+    assert has_two_levels(swept.report)
+    return swept.report["points"][0]
+
+
+def _known(value: T | None) -> T:
+    """A value that a cache with flash and a load with requests have."""
+    assert value is not None
+    return value
 
 
 def rows(measured: Measured) -> list[Row]:
@@ -118,10 +145,10 @@ def _load(measured: Measured) -> list[Row]:
         _row(
             "section 3.1",
             "searches of the hash table that hit",
-            table["hit_ratio"],
+            _known(table["hit_ratio"]),
             "table_hits",
             reason="the tail of the load: files that are requested once; "
-            f"{1 - pages['miss_ratio']:.1%} of pages are found in DRAM or flash",
+            f"{1 - _known(pages['miss_ratio']):.1%} of pages are found in DRAM or flash",
         ),
     ]
 
@@ -135,7 +162,8 @@ def _bandwidth(measured: Measured) -> list[Row]:
         dram_byte_misses=measured.latency["dram_byte_misses"],
     )
     dram = measured.pages[DRAM_ALONE]
-    paged = replace(files, accesses=dram["requests"] / requests, dram_misses=dram["miss_ratio"])
+    misses = _known(dram["miss_ratio"])
+    paged = replace(files, accesses=dram["requests"] / requests, dram_misses=misses)
     cycles = measured.latency["cycles_per_request"]
     made = []
     for how, found in (("once a file", files), ("for each page", paged)):
@@ -171,7 +199,10 @@ def _bandwidth(measured: Measured) -> list[Row]:
 
 def _memory(measured: Measured) -> list[Row]:
     both, alone = (measured.pages[size] for size in (BOTH, DRAM_ALONE))
-    modes = {"power_down": "powered down by an oracle", "power_active": "always ready"}
+    modes: dict[Mode, str] = {
+        "power_down": "powered down by an oracle",
+        "power_active": "always ready",
+    }
     made = [
         _row(
             "section 6.1, figure 5",
@@ -195,14 +226,14 @@ def _memory(measured: Measured) -> list[Row]:
 
 
 def _wear(measured: Measured) -> list[Row]:
-    both, wear = measured.pages[BOTH], measured.pages[BOTH]["wear"]
+    both, wear = measured.pages[BOTH], _known(measured.pages[BOTH]["wear"])
     lives = {life["rated"]: life for life in wear["lifetimes"]}
     steady = "in steady state; flash is written at each of its misses, and the paper has under 1 %"
     made = [
         _row(
             "section 6.3",
             "flash accesses a second",
-            both["flash"]["accesses_per_s"],
+            _known(both["flash"])["accesses_per_s"],
             "accesses",
             unit="1/s",
             reason=f"at {RATE:,.0f} requests a second",
@@ -213,7 +244,7 @@ def _wear(measured: Measured) -> list[Row]:
         if found is not None:
             what = f"life of 1 GiB at {rated:,} erases"
             made.append(_row("section 6.3", what, found, number, unit="years", reason=steady))
-    worst = {
+    worst: dict[str, FlashCacheReport] = {
         "a logical block at a miss": measured.large_by_block,
         "a page at a miss": measured.large,
     }
@@ -221,7 +252,7 @@ def _wear(measured: Measured) -> list[Row]:
         _row(
             "section 6.3",
             f"life of 2 GiB if the disk is accessed all the time, {how}",
-            point["wear"]["lifetimes"][-1]["worst_case_years"],
+            _known(point["wear"])["lifetimes"][-1]["worst_case_years"],
             "life_worst",
             unit="years",
             reason="the paper does not say what a miss fetches",
@@ -232,7 +263,7 @@ def _wear(measured: Measured) -> list[Row]:
         _row(
             "section 2.1",
             "erases with a code that corrects 4 bits",
-            measured.coded["wear"]["lifetimes"][0]["endurance"],
+            _known(measured.coded["wear"])["lifetimes"][0]["endurance"],
             "erases_with_code",
             reason="the growth of bit errors with erases is assumed so that this holds",
         ),

@@ -2,16 +2,14 @@
 `papers.toml`."""
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from gordon.errors import GordonError
-
-#: A figure or statement of a paper next to ours, as JSON has it.
-Item = Mapping[str, Any]
+from gordon.reproduce.row import Item, NotReproduced, Summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,7 @@ def outcomes(places: Iterable[Place], items: Sequence[Item]) -> list[Outcome]:
     ]
 
 
-def summary(found: Sequence[Outcome]) -> dict[str, Any]:
+def summary(found: Sequence[Outcome]) -> Summary:
     """The outcomes as JSON has them."""
     computed = [one for one in found if not one.place.missing]
     figures = sum(len(one.figures) for one in computed)
@@ -113,10 +111,12 @@ def summary(found: Sequence[Outcome]) -> dict[str, Any]:
             }
             for one in computed
         ],
-        "not_reproduced": [
-            {"place": one.place.place, "title": one.place.title, "reason": one.place.missing}
-            | ({"see": one.place.see} if one.place.see else {})
-            for one in found
-            if one.place.missing
-        ],
+        "not_reproduced": [_missing(one.place) for one in found if one.place.missing],
     }
+
+
+def _missing(place: Place) -> NotReproduced:
+    row: NotReproduced = {"place": place.place, "title": place.title, "reason": place.missing}
+    if place.see:
+        row["see"] = place.see
+    return row

@@ -10,7 +10,7 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
@@ -21,13 +21,20 @@ from gordon.errors import GordonError
 from gordon.human import binary, short
 from gordon.options.sorting import Rewriting
 from gordon.reproduce import remounting
+from gordon.reproduce.rewriting_report import (
+    Explained,
+    MeanTrial,
+    Rewritten,
+    RoundTrial,
+    Trial,
+)
 from gordon.scratch import scratch
 from gordon.sort.run import TimedSort
 from gordon.sort.tune import mounted, telemetry
 from gordon.sort.tune.telemetry import Watch
 from gordon.sort.tune.trial import forget
+from gordon.untyped import Given
 
-Json = dict[str, Any]
 Notify = Callable[[str], None]
 
 OVER, UNTRIMMED, TRIMMED = "overwritten", "deleted, not trimmed", "deleted and trimmed"
@@ -54,7 +61,7 @@ def rewriting(
     rounds: int = Rewriting.rounds,
     seed: int = Rewriting.seed,
     notify: Notify = lambda _: None,
-) -> Json:
+) -> Rewritten:
     """Measures sorts that overwrite, delete, or delete and trim the old output, with the reasons.
 
     `folder` is on the file system of the device served at the socket `export`. It needs root, as
@@ -82,7 +89,7 @@ def rewriting(
     with scratch(folder, ".gordon-rewrite-") as place:
         _write(place / "in", records, export)
         with remounting.as_it_was(where):
-            trials = []
+            trials: list[RoundTrial] = []
             for number in range(rounds):
                 turn = [(transfer, way) for transfer in sizes for way in WAYS]
                 dice.shuffle(turn)
@@ -94,7 +101,7 @@ def rewriting(
                         f"output {row['output_s']:.2f} s"
                     )
     rows = [_mean(trials, transfer, way) for transfer in sizes for way in WAYS]
-    report: Json = {
+    return {
         "version": __version__,
         "kind": "measured: times, requests, pages, erases, trims; modelled: busy dies and buses",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -106,9 +113,8 @@ def rewriting(
         "seed": seed,
         "rows": rows,
         "trials": trials,
+        "explained": explain(rows),
     }
-    report["explained"] = explain(rows)
-    return report
 
 
 def _write(path: Path, records: int, export: str) -> None:
@@ -134,13 +140,13 @@ class Attempt:
         self.export, self.where, self.place, self.size = export, where, place, size
         self.out = place / "out"
         self.transfer = transfer
-        self.options: dict[str, Any] = {
+        self.options: Given = {
             "method": "one-pass",
             "memory": f"{3 * size + 16 * transfer}B",
             **{f"{name}_transfer": f"{transfer}B" for name in ("input", "output")},
         }
 
-    def run(self, way: str) -> Json:
+    def run(self, way: str) -> Trial:
         """Runs the sort; returns its times and the counters of the device."""
         self._before()
         begin = time.monotonic()
@@ -215,28 +221,34 @@ class Attempt:
             os.close(folder)
 
 
-def _mean(trials: Sequence[Json], transfer: int, way: str) -> Json:
+def _mean(trials: Sequence[RoundTrial], transfer: int, way: str) -> MeanTrial:
     """The means over the rounds, with the deviations of times."""
     mine = [one for one in trials if one["transfer"] == transfer and one["way"] == way]
-    row: Json = {"transfer": transfer, "way": way, "trials": len(mine)}
-    for key in ("time_s", "output_s"):
-        values = [one[key] for one in mine]
-        row[key] = fmean(values)
-        row[f"{key}_deviation"] = stdev(values) if len(values) > 1 else None
-    for key in ("mapped_before", "mapped_after"):
-        row[key] = fmean(one[key] for one in mine)
-    row["delete_s"] = None if way == OVER else fmean(one["delete_s"] for one in mine)
-    numbers = [key for key, value in mine[0]["output"].items() if isinstance(value, int | float)]
-    row["output"] = {key: fmean(one["output"][key] or 0.0 for one in mine) for key in numbers}
+    times, outputs = [one["time_s"] for one in mine], [one["output_s"] for one in mine]
+    deleted = [one["delete_s"] for one in mine if one["delete_s"] is not None]
+    counters: list[Mapping[str, Any]] = [one["output"] for one in mine]
+    numbers = [key for key, value in counters[0].items() if isinstance(value, int | float)]
     causes = mine[0]["output"]["pages"]
-    row["pages"] = {cause: fmean(one["output"]["pages"][cause] for one in mine) for cause in causes}
-    return row
+    return {
+        "transfer": transfer,
+        "way": way,
+        "trials": len(mine),
+        "time_s": fmean(times),
+        "time_s_deviation": stdev(times) if len(times) > 1 else None,
+        "output_s": fmean(outputs),
+        "output_s_deviation": stdev(outputs) if len(outputs) > 1 else None,
+        "mapped_before": fmean(one["mapped_before"] for one in mine),
+        "mapped_after": fmean(one["mapped_after"] for one in mine),
+        "delete_s": fmean(deleted) if deleted else None,
+        "output": {key: fmean(one[key] or 0.0 for one in counters) for key in numbers},
+        "pages": {cause: fmean(one["output"]["pages"][cause] for one in mine) for cause in causes},
+    }
 
 
-def explain(rows: Sequence[Json]) -> list[Json]:
+def explain(rows: Sequence[MeanTrial]) -> list[Explained]:
     """A row for each transfer size and way, compared with the old output trimmed: how much longer
     the output took, how much longer the dies worked, and what that says."""
-    found = []
+    found: list[Explained] = []
     for row in rows:
         if row["way"] == TRIMMED:
             continue
@@ -268,7 +280,7 @@ def explain(rows: Sequence[Json]) -> list[Json]:
     return found
 
 
-def _deviation(row: Json, base: Json) -> float | None:
+def _deviation(row: MeanTrial, base: MeanTrial) -> float | None:
     """The deviation of the difference of two means, as a share of the base; None if either is of
     one trial."""
     squares = 0.0
@@ -279,7 +291,9 @@ def _deviation(row: Json, base: Json) -> float | None:
     return float(squares**0.5 / base["output_s"])
 
 
-def _why(longer: float, deviation: float | None, now: Json, then: Json) -> str:
+def _why(
+    longer: float, deviation: float | None, now: dict[str, float], then: dict[str, float]
+) -> str:
     """The cause that the counters show, if any: collection, where additional copies are at least
     `SHOWN` of the difference in time. `longer`, its `deviation` and the additional copies are
     shares of the time and of the bytes programmed with the old output trimmed."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from gordon import _core
 
@@ -14,6 +14,73 @@ TOLERANCE = 0.1
 #: A factor up to which figures are counted as near to each other.
 NEAR = 1.5
 PAPER = "Gordon, ASPLOS 2009"
+
+
+class Printed(TypedDict):
+    """The ends of a printed figure; None is an open end."""
+
+    low: float | None
+    high: float | None
+
+
+class Compared(TypedDict):
+    """A comparison. The paper's side and ours are numbers, or the words of a statement."""
+
+    table: str
+    job: str
+    what: str
+    unit: str
+    paper: Printed | str | None
+    ours: float | str
+    ratio: float | None
+    agrees: bool | None
+    reason: str
+
+
+class Item(Compared):
+    """A comparison with a name, and where the paper has its figure."""
+
+    id: str
+    source: str
+
+
+class PlaceSummary(TypedDict):
+    """How many figures of a place agree."""
+
+    place: str
+    title: str
+    section: str
+    figures: int
+    agree: int
+
+
+class NotReproduced(TypedDict):
+    """A place that cannot be computed, and the nearest command."""
+
+    place: str
+    title: str
+    reason: str
+    see: NotRequired[str]
+
+
+class Summary(TypedDict):
+    """How many figures agree, in all and by place."""
+
+    figures: int
+    agree: int
+    differ: int
+    places: list[PlaceSummary]
+    not_reproduced: list[NotReproduced]
+
+
+class Comparison(TypedDict):
+    """Comparisons with a figure of the paper to agree with, and the others."""
+
+    version: str
+    items: list[Item]
+    not_compared: list[Item]
+    requests: NotRequired[int]
+    summary: NotRequired[Summary]
 
 
 @dataclass(frozen=True)
@@ -67,7 +134,7 @@ class Row:
             return None
         return self.ratio is not None and abs(self.ratio - 1) <= TOLERANCE
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Compared:
         """The row as JSON has it."""
         return {
             "table": self.table,
@@ -82,10 +149,10 @@ class Row:
         }
 
 
-def as_result(rows: Iterable[Row]) -> dict[str, Any]:
+def as_result(rows: Iterable[Row]) -> Comparison:
     """Comparisons as JSON has them: `items` are those with a figure of the paper to agree with, the
     others are `not_compared`."""
-    made = [{"id": row.id, **row.as_dict(), "source": row.source} for row in rows]
+    made: list[Item] = [{"id": row.id, **row.as_dict(), "source": row.source} for row in rows]
     return {
         "version": _core.version(),
         "items": [item for item in made if item["agrees"] is not None],

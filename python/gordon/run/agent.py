@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from gordon import __version__
 from gordon._core import NodeCapture
@@ -31,6 +31,7 @@ from gordon.run.replies import (
     Started,
     Stopped,
 )
+from gordon.untyped import Given
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 MEMORY = Path("/proc/meminfo")
@@ -39,7 +40,7 @@ LONGEST_REQUEST = 1 << 22
 #: Most bytes of a file in one reply.
 LONGEST_FETCH = 1 << 22
 #: A request as it came, whose values are not checked yet.
-Request = dict[str, Any]
+Request = Given
 
 
 class Agent:

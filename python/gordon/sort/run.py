@@ -15,6 +15,7 @@ from gordon.options import Path, Progress, Size, dealt, in_bytes, keywords, seve
 from gordon.options.explicit import explicit
 from gordon.options.sorting import Records, SortSettings
 from gordon.reports.sort import SortReport
+from gordon.untyped import Config
 
 #: A merge of two holds this many records at a time: of each run one, and the start of the next.
 _HELD = 4
@@ -29,7 +30,7 @@ class SortJob(TypedDict):
     output: str
     #: The format of the records; `benchmark` for those of the sort benchmark.
     records: Any
-    settings: dict[str, Any]
+    settings: Config
 
 
 class TimedSort(SortReport):
@@ -41,7 +42,7 @@ class TimedSort(SortReport):
     stripe: NotRequired[str]
     unique: bool
     output: str
-    settings: dict[str, Any]
+    settings: Config
     #: The format of the records.
     shape: Any
     warnings: list[str]
@@ -58,9 +59,9 @@ class Result(fields.SortResult):
     SAYS: ClassVar = ("bytes", "time_s")
 
 
-def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
+def settings(config: Path | None, options: Config) -> Config:
     """The core's settings: those of a TOML file, and over them the options that are given."""
-    found: dict[str, Any] = {"transfers": {}}
+    found: Config = {"transfers": {}}
     if config is not None:
         origin = fspath(config)
         text = read_text(config, "the settings", "a TOML file (`gordon schema sort`)")

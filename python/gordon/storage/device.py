@@ -1,16 +1,15 @@
 """The core's config of simulated storage: a disk or a flash device."""
 
-from typing import Any
-
 from gordon.disk import device as disks
 from gordon.errors import GordonError
 from gordon.flash import device as flashes
 from gordon.options.devices import SimulatedStorage
 from gordon.presets import Device
 from gordon.simulated import is_disk
+from gordon.untyped import Config
 
 
-def config(device: Device, how: SimulatedStorage) -> tuple[str, dict[str, Any]]:
+def config(device: Device, how: SimulatedStorage) -> tuple[str, Config]:
     """The name of the storage in results, and the core's config."""
     if not is_disk(device):
         if how.scheduler is not None:

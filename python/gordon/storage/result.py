@@ -1,8 +1,9 @@
 """The types of characterisations: what the core reports, and what the package adds."""
 
-from typing import Any, NotRequired, TypedDict, final
+from typing import NotRequired, TypedDict, final
 
 from gordon.reports.storage import MeasuredStorage, SimulatedStorage
+from gordon.untyped import Config
 
 
 class Provenance(TypedDict):
@@ -11,7 +12,7 @@ class Provenance(TypedDict):
     version: str
     seed: int
     #: The configuration of the measurement.
-    config: dict[str, Any]
+    config: Config
     #: When it was measured. Simulations have none: the same seed gives the same bytes.
     time: NotRequired[str]
 

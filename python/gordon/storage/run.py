@@ -7,7 +7,7 @@ from dataclasses import fields as fields_of
 from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path as File
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from gordon import __version__, _core, fields
 from gordon.disk.device import array
@@ -26,6 +26,7 @@ from gordon.reports.storage import SimulatedStorage as Simulated
 from gordon.sizes import doubling
 from gordon.storage import device as devices
 from gordon.storage.point import Point, series
+from gordon.untyped import Config
 
 
 class Result(fields.StorageResult):
@@ -177,7 +178,7 @@ def _modelled(
     )
 
 
-def _points(load: StorageLoad, may: Sequence[str]) -> list[dict[str, Any]]:
+def _points(load: StorageLoad, may: Sequence[str]) -> list[Config]:
     """One for each pattern, depth and size, in that order."""
     chosen = asdict(load)
     patterns = may if load.patterns is None else load.patterns

@@ -6,13 +6,29 @@ The core gets the points that its models need, and opens no file.
 import json
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from gordon import __version__
 from gordon.errors import GordonError
 from gordon.options.devices import STORAGE_PATTERNS as PATTERNS
 
-Measured = dict[str, Any]
+
+class Times(TypedDict):
+    """The time of requests of a pattern, a size and a depth."""
+
+    pattern: str
+    size_bytes: int
+    queue_depth: int
+    seconds_per_request: float
+    mean_latency_s: float
+
+
+class Measured(TypedDict):
+    """A storage for the core."""
+
+    source: str
+    points: list[Times]
+
 
 _KINDS = {"measured": "measured on", "modelled": "simulated"}
 #: The core has sizes of 64 bits and depths of 32.
@@ -52,7 +68,7 @@ def read(file: str, user: str, may_be_modelled: bool = True) -> Measured:
         )
     if not report["points"]:
         raise error(f"measured storage {file}: it has no points", measure)
-    points = []
+    points: list[Times] = []
     for number, point in enumerate(report["points"], 1):
         if not _is_point(point):
             why = f"measured storage {file}: point {number} lacks a value, or has an impossible one"

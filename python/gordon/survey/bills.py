@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, get_args
+from typing import get_args
 
 from gordon import _core
 from gordon.errors import GordonError
@@ -13,6 +13,7 @@ from gordon.parts import unknown
 from gordon.quantity import value
 from gordon.reports.survey import Objective, Operation
 from gordon.survey.space import Space
+from gordon.untyped import Config
 
 #: Years for which a machine is kept, and hours of a year in which it runs jobs, of spaces that do
 #: not say so: usual depreciation is 3 to 5 years, and half of the hours of a year.
@@ -147,7 +148,7 @@ class Goals:
             min_life,
         )
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Config:
         """The goals, as the core takes them."""
         return {
             "objectives": list(self.objectives),

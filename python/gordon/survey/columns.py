@@ -8,6 +8,7 @@ from typing import Any
 from gordon.columns import Columns, of_rows
 from gordon.survey.prices import day_of_prices
 from gordon.survey.results import Result
+from gordon.untyped import Row
 
 
 def to_csv(result: Result) -> str:
@@ -21,7 +22,7 @@ def table(result: Result) -> Columns:
     return of_rows([_flat(design) for design in _dated(result)])
 
 
-def _dated(result: Result) -> list[dict[str, Any]]:
+def _dated(result: Result) -> list[Row]:
     """The designs, with the day of their prices."""
     prices_date = day_of_prices(result)
     dated = {} if prices_date is None else {"prices_date": prices_date}
@@ -47,8 +48,8 @@ def rows_to_csv(tables: Sequence[Mapping[str, Any]]) -> str:
     return out.getvalue()
 
 
-def _flat(design: Mapping[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {}
+def _flat(design: Mapping[str, Any]) -> Row:
+    row: Row = {}
     for key, field in design.items():
         if _is_table(field):
             continue

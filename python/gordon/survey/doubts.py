@@ -17,6 +17,7 @@ from gordon.reports.survey import (
     RankingReport,
     SobolIndex,
 )
+from gordon.untyped import Config
 
 #: A figure of a bill that is compared.
 Figure = Literal["total", "carbon_kg"]
@@ -171,7 +172,7 @@ class Range:
     high: float
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Config:
         """The range, as the core takes it: factors of the value."""
         factors = {"low": min(1.0, self.low / self.value), "high": max(1.0, self.high / self.value)}
         return {"key": self.key, **factors}
@@ -195,7 +196,7 @@ def ranges(
     wear, low, high = inputs["wear"], inputs["wear_low"], inputs["wear_high"]
     if wear and low is not None and high is not None:
         found.append(Range(WEAR, _WHY_WEAR, wear, low, high))
-    values: dict[str, Any] = {**operation, **inputs}
+    values: Config = {**operation, **inputs}
     for doubt in DOUBTS:
         value = values.get(doubt.key)
         is_unused = (times is None and doubt.key in _OF_RUNS) or (
@@ -271,7 +272,7 @@ def _without_range(inputs: BillInputs) -> list[str]:
     return []
 
 
-def _draws(designs: list[dict[str, Any]], operation: Operation, figure: Figure, draws: int) -> str:
+def _draws(designs: list[Config], operation: Operation, figure: Figure, draws: int) -> str:
     return json.dumps(
         {
             "designs": designs,

@@ -18,6 +18,7 @@ from gordon.options import Path
 from gordon.parts import unknown
 from gordon.reports.survey import BillReport, Objective
 from gordon.survey.machines import OBJECTIVES
+from gordon.untyped import Config
 
 #: Changes that shorten a part of the time.
 REMEDIES = {
@@ -100,7 +101,7 @@ class Explanation(TypedDict):
     instead: list[Instead]
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> Config:
     """The result of a survey of one job, of `gordon survey --json`; `-` is standard input. Raises
     GordonError."""
     is_stdin = fspath(path) == STDOUT

@@ -1,14 +1,15 @@
 """The numbers of machines and of measured storages, with their sources, as rows for the report."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Literal
 
 from gordon.parameters import Parameter, Sourced, flat
+from gordon.storage.saved import Measured
 from gordon.survey.space import storages
+from gordon.untyped import Config
 
 
-def of_machines(
-    machines: list[dict[str, Any]], sources: dict[str, dict[str, Any]]
-) -> list[Parameter]:
+def of_machines(machines: list[Config], sources: dict[str, Config]) -> list[Parameter]:
     """One row per value of the machines, by name, as `rows` gives them.
 
     A value without a source of its own has that of its key in `sources` of the space, else that of
@@ -26,7 +27,7 @@ def of_machines(
     return found
 
 
-def of_measured(tables: dict[str, dict[str, Any]]) -> list[Parameter]:
+def of_measured(tables: Mapping[str, Measured]) -> list[Parameter]:
     """Two rows per point of measured storages, by file, as `rows` gives them. The key has the
     pattern, the size in bytes and the queue depth: `random-read.4096.32.mean_latency_s`."""
     return [
@@ -41,15 +42,20 @@ def of_measured(tables: dict[str, dict[str, Any]]) -> list[Parameter]:
         for file, table in sorted(tables.items())
         for point in table["points"]
         for name in [f"{point['pattern']}.{point['size_bytes']}.{point['queue_depth']}"]
-        for key in ("seconds_per_request", "mean_latency_s")
+        for key in _TIMES
     ]
 
 
+#: Keys of a measured point that are times.
+_TIMES: tuple[Literal["seconds_per_request", "mean_latency_s"], ...] = (
+    "seconds_per_request",
+    "mean_latency_s",
+)
 #: Keys of a machine that describe it or its sources.
 _NOT_VALUES = ("id", "summary", "models", "source", "date")
 
 
-def _source(key: str, sources: dict[str, dict[str, Any]], is_local: bool) -> dict[str, Any]:
+def _source(key: str, sources: dict[str, Config], is_local: bool) -> Config:
     """The entry of `sources` for a dotted key: that of its last word, else that of its first.
     Storage inside the machine has entries of its own, `local_...`, if there are any."""
     words = list(dict.fromkeys([key.rpartition(".")[2], key.partition(".")[0]]))
@@ -58,7 +64,7 @@ def _source(key: str, sources: dict[str, dict[str, Any]], is_local: bool) -> dic
     return next((sources[word] for word in words if word in sources), {})
 
 
-def _add_origin(row: Sourced, entry: dict[str, Any]) -> None:
+def _add_origin(row: Sourced, entry: Config) -> None:
     """Gives a value the source of `entry`, if it has one."""
     if entry.get("source"):
         dated = [entry["source"], entry["date"]] if entry.get("date") else [entry["source"]]

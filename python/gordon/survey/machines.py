@@ -35,7 +35,6 @@ from gordon.survey.doubts import Figure, Ranked, Ranking
 from gordon.survey.model import (
     SHIFT,
     Answer,
-    Config,
     Model,
     Report,
     Request,
@@ -53,6 +52,7 @@ from gordon.survey.results import (
     TasksDesign,
     TasksResult,
 )
+from gordon.untyped import Config
 
 #: The model of machines.
 MODEL: Final = "job"
@@ -376,7 +376,7 @@ def _use(parts: Catalogue, name: str, machine: str) -> None:
         parts.get(parts.storage_kind(name), name)
 
 
-def _ownership(space: spaces.Space) -> dict[str, Any]:
+def _ownership(space: spaces.Space) -> Config:
     """The values that made prices of an hour of purchase prices, if any, as `parameters.rows`
     takes them."""
     ownership = space.get("ownership")

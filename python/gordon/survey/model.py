@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from os import fspath
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from gordon.errors import GordonError
 from gordon.options import Path, Progress
@@ -21,9 +21,8 @@ from gordon.survey.bills import Goals, Use
 from gordon.survey.replays import Replays, simulate
 from gordon.survey.results import Common, OfOne, Place, Raw
 from gordon.survey.space import Space
+from gordon.untyped import Config
 
-#: The core's configuration of a survey.
-Config = dict[str, Any]
 Report = TypeVar("Report", bound=Raw)
 Answer = TypeVar("Answer", bound=OfOne)
 

@@ -20,6 +20,7 @@ from urllib.request import urlopen
 
 from gordon.errors import GordonError
 from gordon.human import counted
+from gordon.untyped import Config
 
 #: Prices by region and machine.
 Prices = dict[str, dict[str, float]]
@@ -182,7 +183,7 @@ class Updated:
     unpriced: list[str]
     spot: int
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Config:
         """All but the text, as JSON."""
         return {
             "prices_date": self.date,
@@ -256,7 +257,7 @@ def update(space: str, prices: PriceFile, day: str | None, origin: str, source: 
     )
 
 
-def _region(space: dict[str, Any], prices: PriceFile, origin: str) -> str:
+def _region(space: Config, prices: PriceFile, origin: str) -> str:
     region = space.get("region")
     if region is None:
         raise GordonError(
@@ -297,9 +298,7 @@ def _value(field: Any) -> float | None:
     return number
 
 
-def _with_prices(
-    lines: list[str], space: dict[str, Any], tables: dict[str, dict[str, float]]
-) -> list[str]:
+def _with_prices(lines: list[str], space: Config, tables: dict[str, dict[str, float]]) -> list[str]:
     """The lines with the prices of the machines. A new price follows the machine's last line."""
     out: list[str] = []
     machines = iter(space.get("machines", []))
@@ -325,9 +324,7 @@ def _with_prices(
     return out
 
 
-def _new(
-    machine: dict[str, Any], tables: dict[str, dict[str, float]], sources: dict[str, Any]
-) -> dict[str, str]:
+def _new(machine: Config, tables: dict[str, dict[str, float]], sources: Config) -> dict[str, str]:
     """The new price lines of a machine, by key. A price that the file lacks keeps the source that
     it had, because the space has another source for such prices from now on."""
     new = {}
@@ -365,9 +362,7 @@ def _with_source(lines: list[str], key: str, entry: str) -> list[str]:
     return out
 
 
-def _check(
-    text: str, before: dict[str, Any], tables: dict[str, dict[str, float]], origin: str
-) -> None:
+def _check(text: str, before: Config, tables: dict[str, dict[str, float]], origin: str) -> None:
     """Raises GordonError unless the new text has the new prices, and all other values as before."""
     try:
         after = tomllib.loads(text)

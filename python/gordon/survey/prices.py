@@ -10,6 +10,7 @@ from gordon.quantity import value
 from gordon.survey.price_files import URLS
 from gordon.survey.results import Result
 from gordon.survey.space import Space, machines
+from gordon.untyped import Config
 
 #: Days after which prices are reported as old.
 OLD_DAYS = 180
@@ -38,7 +39,7 @@ def per_hour(space: Space, years: float | None = None) -> None:
             machine["price_per_hour"] = {"value": price / (kept * hours), "assumed": why}
 
 
-def _positive(name: str, ownership: dict[str, Any], key: str, most: float) -> float:
+def _positive(name: str, ownership: Config, key: str, most: float) -> float:
     """A number of the table `ownership`. Raises GordonError unless it is above zero, and at most
     `most`."""
     number = value(ownership.get(key))
@@ -62,7 +63,7 @@ def day(space: Space) -> str | None:
     return min(days, default=None)
 
 
-def _day(machine: dict[str, Any], space: Space) -> str | None:
+def _day(machine: Config, space: Space) -> str | None:
     """The day of the price of a machine: its own, else that of its key, else the machine's."""
     key = next((key for key in ("price_per_hour", "purchase_price") if key in machine), None)
     if key is None:

@@ -12,8 +12,9 @@ from typing import Any
 
 from gordon.errors import GordonError
 from gordon.human import counted
+from gordon.untyped import Config
 
-Machine = dict[str, Any]
+Machine = Config
 
 #: The cores of a machine, up to a number with a point or an exponent.
 _CORES = re.compile(
@@ -23,7 +24,7 @@ _CORES = re.compile(
 )
 
 
-def without(text: str, origin: str) -> tuple[str, dict[str, Any]]:
+def without(text: str, origin: str) -> tuple[str, Config]:
     """The TOML text of a space with whole cores in place of fractions, for the core, which has no
     others; and the fields `cores` that were replaced, by machine. `origin` is the file in errors.
 
@@ -35,7 +36,7 @@ def without(text: str, origin: str) -> tuple[str, dict[str, Any]]:
     except tomllib.TOMLDecodeError:
         return text, {}  # the core reports it
     machines = parsed.get("machines")
-    found: dict[str, Any] = {}
+    found: Config = {}
     for machine in machines if isinstance(machines, list) else []:
         cores = _number(machine.get("cores")) if isinstance(machine, dict) else None
         if cores is None:

@@ -19,8 +19,9 @@ from gordon.errors import GordonError
 from gordon.human import figures
 from gordon.parts import Catalogue
 from gordon.survey import space as spaces
+from gordon.untyped import Config
 
-Machine = dict[str, Any]
+Machine = Config
 
 #: Known names that an error lists.
 _NEAR = 4
@@ -33,7 +34,7 @@ _MARK = re.compile(r"\((r|tm|c)\)", re.IGNORECASE)
 _MODEL = re.compile(r"(?![\d.]+[mg]hz)(?=\S*\d)\S{4,}")
 
 
-def of(given: str | float | None, parts: Catalogue) -> list[dict[str, Any]]:
+def of(given: str | float | None, parts: Catalogue) -> list[Config]:
     """The given reference for all traces, or all processors that a manifest may name."""
     if given is None:
         known = [(name, parts.get("cpu", name)) for name in parts.names("cpu")]
@@ -60,7 +61,7 @@ def of(given: str | float | None, parts: Catalogue) -> list[dict[str, Any]]:
 class Reference:
     """The traced machine: what the core is given of it, and what was chosen, as warnings."""
 
-    config: dict[str, Any] = field(default_factory=dict)
+    config: Config = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -161,11 +162,11 @@ def _nearest(machines: list[Machine], traces: Sequence[str]) -> Machine:
     return min(same or machines, key=distance)
 
 
-def _traced(traces: Sequence[str]) -> dict[str, Any]:
+def _traced(traces: Sequence[str]) -> Config:
     """The machine of the first trace; empty if it cannot be read, which the core reports."""
     try:
         manifest = json.loads((Path(traces[0]) / "manifest.json").read_text(encoding="utf-8"))
-        machine: dict[str, Any] = manifest["machine"]
+        machine: Config = manifest["machine"]
     except (OSError, ValueError, KeyError, IndexError):
         return {}
     return machine if isinstance(machine, dict) else {}

@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from gordon import _core, engine
 from gordon.errors import GordonError
 from gordon.options import Path as AnyPath
 from gordon.options import Progress
 from gordon.scratch import scratch
+from gordon.untyped import Config
 
 #: Kinds of errors that are about the machine of a worker.
 OF_MACHINE = ("not-shared", "other-version")
@@ -49,7 +49,7 @@ class Replays:
 
 
 def simulate(
-    model: str, config: dict[str, Any], replays: Replays, progress: Progress | None
+    model: str, config: Config, replays: Replays, progress: Progress | None
 ) -> tuple[str, list[str]]:
     """The core's report of a survey by `model` (JSON), and warnings about the cache."""
     text = json.dumps(config)

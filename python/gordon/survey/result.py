@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from gordon import fields
 from gordon.columns import Columns
-from gordon.result import Spec
 from gordon.survey import results
+from gordon.untyped import Spec
 
 
 class Survey(fields.Survey):

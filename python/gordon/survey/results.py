@@ -4,7 +4,7 @@ A result is `Result`: which keys it has depends on its space and model, and `"ve
 tells mypy. Types of the core's reports are in `gordon.reports.survey`.
 """
 
-from typing import Any, Literal, NotRequired, TypedDict, final
+from typing import Literal, NotRequired, TypedDict, final
 
 from gordon.parameters import Parameter
 from gordon.power import Anchor
@@ -35,6 +35,7 @@ from gordon.reports.survey import (
     Verdict,
 )
 from gordon.survey.doubts import Ranking
+from gordon.untyped import Config
 
 #: Keys of the outcomes of a design of a grid.
 By = Literal["sync", "nosync", "stages"]
@@ -110,7 +111,7 @@ class GridSpace(TypedDict):
     #: Ids of the first of them.
     over_budget: list[str]
     #: The parts of all nodes, as in the file of the space.
-    node: dict[str, Any]
+    node: Config
 
 
 class ChangedDesign(TypedDict):
@@ -204,8 +205,8 @@ class MachineSpace(TypedDict):
     region: str | None
     currency: str
     #: The machine whose cores have a speed of 1, and how speeds were measured.
-    unit: dict[str, Any] | None
-    sources: dict[str, Any]
+    unit: Config | None
+    sources: Config
     not_modelled: list[str]
     #: The oldest day of a price.
     prices_date: str | None

@@ -6,11 +6,10 @@ machine, as in `machines.m5.xlarge.price_per_hour=0.2`; `KIND.PART.KEY...` of a 
 `ownership.hours_per_year` of machines that are bought.
 """
 
-from typing import Any
-
 from gordon.errors import GordonError
 from gordon.parts import KINDS, STORAGE, Catalogue, unknown
 from gordon.settings import change, not_a_value, paths, split
+from gordon.untyped import Config
 
 _GRID_KEYS = ("budget", "node", "baseline")
 _MACHINES = "machines"
@@ -19,7 +18,7 @@ _OWNERSHIP = "ownership"
 _OF_MACHINES = (*STORAGE, "supply")
 
 
-def apply(settings: list[str], space: dict[str, Any], parts: Catalogue) -> None:
+def apply(settings: list[str], space: Config, parts: Catalogue) -> None:
     """Changes a grid of designs and its parts in place; the core checks the values."""
     for setting in settings:
         key, text = split(setting, "cpu.atom.ipc=0.6")
@@ -38,7 +37,7 @@ def apply(settings: list[str], space: dict[str, Any], parts: Catalogue) -> None:
             raise _in(key, unknown("setting", head, [*_GRID_KEYS, *KINDS]))
 
 
-def apply_to_machines(settings: list[str], space: dict[str, Any], parts: Catalogue) -> None:
+def apply_to_machines(settings: list[str], space: Config, parts: Catalogue) -> None:
     """Changes machines of a space and their storage parts in place; the core checks the values."""
     machines = {machine["id"]: machine for machine in space[_MACHINES]}
     for setting in settings:

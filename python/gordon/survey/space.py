@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.files import read_text
 from gordon.parts import Catalogue, unknown
 from gordon.survey import quotas
+from gordon.untyped import Config
 
-Space = dict[str, Any]
+Space = Config
 
 #: Start of the errors about a value of a space.
 _OF_SPACE = re.compile(
@@ -89,15 +89,15 @@ def has_grid(space: Space) -> bool:
     return "processors" in space
 
 
-def machines(space: Space) -> list[dict[str, Any]]:
+def machines(space: Space) -> list[Config]:
     """The machines of the space."""
-    listed: list[dict[str, Any]] = space.get("machines", [])
+    listed: list[Config] = space.get("machines", [])
     return listed
 
 
-def storages(machine: dict[str, Any]) -> list[dict[str, Any]]:
+def storages(machine: Config) -> list[Config]:
     """The storages of a machine: one, or those of a list."""
-    storage: dict[str, Any] | list[dict[str, Any]] = machine["storage"]
+    storage: Config | list[Config] = machine["storage"]
     return storage if isinstance(storage, list) else [storage]
 
 

@@ -9,13 +9,15 @@ are sentences with figures from the result.
 import json
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any, Final, TypedDict
+from typing import Final, TypedDict
 
 from gordon import power
 from gordon.parts import Catalogue, load
+from gordon.power import Design
 from gordon.quantity import number, value
 from gordon.reports.survey import StreamReport
 from gordon.survey.results import Barriers, Figures, FiguresByModel, GridDesign, Table6, Table6Row
+from gordon.untyped import Config
 
 MODELS: Final[tuple[Barriers, ...]] = ("sync", "nosync")
 SPACE = "gordon-2009"  # the space of the paper
@@ -54,12 +56,12 @@ class Paper(TypedDict):
     rows: list[PaperRow]
 
 
-def designs() -> list[dict[str, Any]]:
+def designs() -> list[Design]:
     """The designs of the paper's table: processor, clock, number of processors, and storage."""
     return [_design(row, FLASH, 1) for row in paper()["rows"]]
 
 
-def named() -> dict[str, dict[str, Any]]:
+def named() -> dict[str, Design]:
     """The designs that the paper names: those of its table, and MaxE-disk."""
     theirs = paper()
     found = {row["name"]: _design(row, FLASH, 1) for row in theirs["rows"] if row["name"]}
@@ -67,7 +69,7 @@ def named() -> dict[str, dict[str, Any]]:
     return found | {"MaxE-disk": _design(disk, DISK, disk["count"])}
 
 
-def _design(row: PaperRow | MaxeDisk, storage: str, count: int) -> dict[str, Any]:
+def _design(row: PaperRow | MaxeDisk, storage: str, count: int) -> Design:
     return {
         "cpu": row["cpu"],
         "clock": f"{row['ghz']:g}GHz",
@@ -75,6 +77,19 @@ def _design(row: PaperRow | MaxeDisk, storage: str, count: int) -> dict[str, Any
         "storage": storage,
         "count": count,
     }
+
+
+def idle_w(design: GridDesign) -> float:
+    """Power of the parts of a design in the paper's Table 3, with one memory and without
+    overhead, when all are idle."""
+    plain: Design = {
+        "cpu": design["cpu"],
+        "clock": f"{design['ghz']:g}GHz",
+        "cpus": design["cpus"],
+        "storage": design["storage"],
+        "count": design["storage_count"],
+    }
+    return power.node(plain, "ddr2-2gib", Catalogue())[0]
 
 
 def paper() -> Paper:
@@ -154,7 +169,7 @@ def explain(
     traces: Sequence[StreamReport],
     designs: Sequence[GridDesign],
     named: dict[str, str | None],
-    node: dict[str, Any],
+    node: Config,
 ) -> list[str]:
     """Sentences that explain the differences to the paper with figures of the result. `node` is
     that of the space."""
@@ -227,9 +242,7 @@ def _floor(paper: Paper, designs: Sequence[GridDesign]) -> list[str]:
         ours = next((d for d in designs if _same(d, row)), None)
         if ours is None:
             continue
-        plain = {"cpu": ours["cpu"], "clock": f"{ours['ghz']:g}GHz", "cpus": ours["cpus"]}
-        plain |= {"storage": ours["storage"], "count": ours["storage_count"]}
-        idle = power.node(plain, "ddr2-2gib", Catalogue())[0]
+        idle = idle_w(ours)
         for model in MODELS:
             if row[model]["power_w"] < idle:
                 name = row["name"] or f"{row['cpus']} {row['cpu']} {row['ghz']:g} GHz"

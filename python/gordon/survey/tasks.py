@@ -19,8 +19,9 @@ from gordon.survey.machines import (
     recommendation,
     substituted,
 )
-from gordon.survey.model import SHIFT, Config, Request, common, places
+from gordon.survey.model import SHIFT, Request, common, places
 from gordon.survey.results import TasksDesign, TasksResult
+from gordon.untyped import Config
 
 #: The model of clusters.
 MODEL: Final = "tasks"

@@ -11,6 +11,7 @@ from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
+from gordon.untyped import Config
 
 #: Keys of a range that is not a list.
 KEYS = ("from", "to", "step", "factor")
@@ -20,7 +21,7 @@ MOST = 100_000
 _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*([A-Za-z%/]*)")
 
 
-def is_range(table: dict[str, Any]) -> bool:
+def is_range(table: Config) -> bool:
     """Whether a table is a range, and not keys of a device."""
     return "from" in table or "to" in table
 
@@ -49,7 +50,7 @@ def values(where: str, given: Any) -> list[Any]:
     return found
 
 
-def _steps(where: str, table: dict[str, Any]) -> list[Any]:
+def _steps(where: str, table: Config) -> list[Any]:
     for key in table:
         if key not in KEYS:
             from gordon.parts import unknown

@@ -35,8 +35,9 @@ from gordon.options.devices import (
     Responses,
 )
 from gordon.options.loads import BenchLoad, Host, Pattern, TraceLoad
+from gordon.untyped import Given
 
-Values = dict[str, Any]
+Values = Given
 """Values by key: numbers, texts, truth values, and lists for options that may be repeated."""
 
 #: Options that write files of one run, by the names of their parameters.

@@ -29,6 +29,7 @@ from gordon.errors import GordonError, located
 from gordon.files import read_text
 from gordon.sweep import axes
 from gordon.sweep.commands import INPUTS, NAMES_OR_FILES, Command, Values, find
+from gordon.untyped import Config
 
 KEYS = ("command", "settings", "ranges", "sample", "sample_seed", "objectives")
 #: Configurations of a sweep: all rows are in memory, with up to two hundred columns.
@@ -147,7 +148,7 @@ def load(file: str | os.PathLike[str]) -> Sweep:
         return parse(tables.parse(text), path.parent)
 
 
-def parse(table: dict[str, Any], folder: Path) -> Sweep:
+def parse(table: Config, folder: Path) -> Sweep:
     """Checks the content of a sweep's file, whose paths are relative to `folder`. Raises
     GordonError."""
     for name in table:
@@ -210,14 +211,14 @@ def _check_size(sweep: Sweep, seeded: bool) -> None:
         )
 
 
-def _table(table: dict[str, Any], name: str) -> dict[str, Any]:
+def _table(table: Config, name: str) -> Config:
     found = table.get(name, {})
     if not isinstance(found, dict):
         raise GordonError(f"{name} is not a table", f"[{name}]", kind="bad-config")
     return found
 
 
-def _flat(where: str, table: dict[str, Any], *, ranges: bool) -> Iterator[tuple[str, Any]]:
+def _flat(where: str, table: Config, *, ranges: bool) -> Iterator[tuple[str, Any]]:
     """The dotted keys of nested tables, options with `_`. Raises GordonError for a key given
     twice."""
     seen: set[str] = set()
@@ -231,7 +232,7 @@ def _flat(where: str, table: dict[str, Any], *, ranges: bool) -> Iterator[tuple[
         yield name, value
 
 
-def _leaves(table: dict[str, Any], before: str, ranges: bool) -> Iterator[tuple[str, Any]]:
+def _leaves(table: Config, before: str, ranges: bool) -> Iterator[tuple[str, Any]]:
     for name, value in table.items():
         if isinstance(value, dict) and not (ranges and axes.is_range(value)):
             yield from _leaves(value, f"{before}{name}.", ranges)
@@ -239,7 +240,7 @@ def _leaves(table: dict[str, Any], before: str, ranges: bool) -> Iterator[tuple[
             yield before + name, value
 
 
-def _count(table: dict[str, Any], name: str, least: int) -> int | None:
+def _count(table: Config, name: str, least: int) -> int | None:
     value = table.get(name)
     if value is not None and (type(value) is not int or value < least):
         raise GordonError(
@@ -250,7 +251,7 @@ def _count(table: dict[str, Any], name: str, least: int) -> int | None:
     return value
 
 
-def _objectives(table: dict[str, Any], command: Command) -> list[Objective]:
+def _objectives(table: Config, command: Command) -> list[Objective]:
     given = table.get("objectives", list(command.objectives))
     if not isinstance(given, list) or not given:
         raise GordonError(

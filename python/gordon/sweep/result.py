@@ -2,8 +2,7 @@
 
 from typing import Any, TypedDict
 
-#: A configuration with its results. Its columns are those of the command that is swept.
-Row = dict[str, Any]
+from gordon.untyped import Given, Row
 
 
 class Level(TypedDict):
@@ -50,7 +49,7 @@ class SweepReport(TypedDict):
     command: str
     version: str
     #: Options that are the same for all configurations.
-    settings: dict[str, Any]
+    settings: Given
     ranges: dict[str, list[Any]]
     combinations: int
     #: None if all combinations were run.
@@ -61,4 +60,5 @@ class SweepReport(TypedDict):
     #: Configurations of the Pareto front.
     pareto: list[int]
     effects: list[Effect]
+    #: Configurations with their results. The columns are those of the command that is swept.
     rows: list[Row]

@@ -12,7 +12,8 @@ from gordon.columns import arrow
 from gordon.errors import GordonError
 from gordon.scratch import scratch
 from gordon.sweep.config import Objective, Sweep
-from gordon.sweep.result import Effect, Level, Row
+from gordon.sweep.result import Effect, Level
+from gordon.untyped import Row
 
 #: Parts of a result that are not about one configuration's outcome.
 LEFT_OUT = ("provenance", "config", "input", "version", "seed")

@@ -12,8 +12,9 @@ from gordon.options import Progress
 from gordon.sweep import rows, store
 from gordon.sweep.commands import COMMANDS, Values
 from gordon.sweep.config import Sweep, load
-from gordon.sweep.result import Row, SweepReport
+from gordon.sweep.result import SweepReport
 from gordon.sweep.swept import SweepResult
+from gordon.untyped import Row
 
 
 class Outcome(TypedDict, total=False):

@@ -5,15 +5,13 @@ file. Units and limits of values are left to these checks.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import click
 
 from gordon.sweep import axes
 from gordon.sweep.commands import COMMANDS, WITH_COMMAS, Command
 from gordon.sweep.config import KEYS, WAYS
-
-Schema = dict[str, Any]
+from gordon.untyped import Schema
 
 _QUANTITY: Schema = {"type": ["string", "number"]}
 _STEPS: Schema = {

@@ -13,6 +13,7 @@ from typing import Any
 
 from gordon.errors import GordonError
 from gordon.locks import hold
+from gordon.untyped import Row
 
 #: Start of every line.
 _START = b'{"key": "'
@@ -33,7 +34,7 @@ class Store:
 
     def __init__(self, path: Path, resume: bool) -> None:
         self.path = path
-        self.found: dict[str, Any] = {}
+        self.found: dict[str, Row] = {}
         try:
             self._file = path.open("a+b")
         except OSError as error:

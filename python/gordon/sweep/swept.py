@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from gordon import fields
-from gordon.result import Spec
+from gordon.untyped import Spec
 
 
 class SweepResult(fields.SweepResult):

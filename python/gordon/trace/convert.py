@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from os import fspath
-from typing import Any, Unpack
+from typing import Unpack
 
 from gordon import _core
 from gordon.errors import GordonError
@@ -12,6 +12,7 @@ from gordon.options.explicit import explicit
 from gordon.options.loads import TraceLoad
 from gordon.reports.trace import FormatRow
 from gordon.trace.result import ActivityResult, AnonymiseResult, ConvertResult
+from gordon.untyped import Config, Given
 
 #: Options that have a meaning for activity traces.
 OF_ACTIVITY = ("format", "skip_bad")
@@ -52,7 +53,7 @@ def convert(
     Raises GordonError.
     """
     paths = [fspath(source) for source in several(sources)]
-    given: dict[str, Any] = {**options}
+    given: Given = {**options}
     name = given.get("format")
     activity = None
     if paths and given.get("columns") is None:
@@ -80,9 +81,9 @@ def convert(
     return ConvertResult(json.loads(_core.trace_convert(load, fspath(target), to)))
 
 
-def _load(trace: Path, options: dict[str, Any]) -> dict[str, Any]:
+def _load(trace: Path, options: Config) -> Config:
     (load,) = dealt(options, TraceLoad)
-    config: dict[str, Any] = load.config(trace)["trace"]
+    config: Config = load.config(trace)["trace"]
     return config
 
 

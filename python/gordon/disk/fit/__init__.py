@@ -10,7 +10,6 @@
 
 import json
 from os import fspath
-from typing import Any
 
 from gordon import __version__, _core, fields
 from gordon.disk import device as devices
@@ -20,9 +19,10 @@ from gordon.disk.fit.model import Model, goodness, model
 from gordon.disk.fit.report import FitReport
 from gordon.disk.fit.toml import text
 from gordon.errors import GordonError
-from gordon.options import Config, Path, Settings
+from gordon.options import Path, Settings
 from gordon.presets import Device
 from gordon.reports.storage import TargetDescription
+from gordon.untyped import Config
 
 __all__ = ["Fit", "fit", "probe"]
 
@@ -78,7 +78,7 @@ def probe(
     (`30us`). `progress` is called with the current step and the number of answered probes. Raises
     GordonError.
     """
-    about: dict[str, Any] = {"gordon": __version__, "seed": seed, "write": write}
+    about: Config = {"gordon": __version__, "seed": seed, "write": write}
     prober: Prober
     if target is None:
         made = devices.made(devices.DEFAULT if device is None else device, diskspecs, set)

@@ -8,13 +8,14 @@ import json
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from os import fspath
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from gordon import _core
 from gordon.arrays import NDArray, np
 from gordon.disk.fit.report import Probed
 from gordon.errors import GordonError
 from gordon.options import Path
+from gordon.untyped import Config
 
 READ, WRITE, FLUSH = 0, 1, 3
 
@@ -102,7 +103,7 @@ class Recorder:
         """Probes that were answered."""
         return len(self._answers)
 
-    def write(self, path: Path, about: dict[str, Any]) -> None:
+    def write(self, path: Path, about: Config) -> None:
         """Writes the log: a row for each probe, and what was probed."""
         _core.probes_write(fspath(path), json.dumps(about), self._probes, self._answers)
 

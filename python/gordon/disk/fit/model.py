@@ -11,6 +11,7 @@ from gordon.disk.fit.arm import Least
 from gordon.disk.fit.asking import Floats
 from gordon.disk.fit.extract import Found
 from gordon.disk.fit.report import Goodness, Parameters
+from gordon.untyped import Config
 
 # Bytes of a sector of ours.
 SECTOR = 512
@@ -57,27 +58,25 @@ def curve(seeks: list[tuple[int, Least]]) -> Curve:
 class Model:
     """A disk as `gordon disk` takes it."""
 
-    config: dict[str, Any]
+    config: Config
     curve: Curve
     """The seek curve of reads."""
     parameters: Parameters
     """The parameters for reports, with units in their keys."""
 
 
-def model(
-    found: Found, like: dict[str, Any], like_name: str, origin: str, sector: int = SECTOR
-) -> Model:
+def model(found: Found, like: Config, like_name: str, origin: str, sector: int = SECTOR) -> Model:
     """The model of the disk. Parameters that times of single reads do not show are those of `like`.
     `sector` is the sector size of the probed disk in bytes; the config has sectors of 512."""
     unit = sector // SECTOR
 
-    def measured(value: Any, how: str = "") -> dict[str, Any]:
+    def measured(value: Any, how: str = "") -> Config:
         return {"value": value, "source": f"times of {origin}{how}"}
 
-    def inferred(value: Any, why: str) -> dict[str, Any]:
+    def inferred(value: Any, why: str) -> Config:
         return {"value": value, "assumed": why}
 
-    def borrowed(field: Any) -> dict[str, Any]:
+    def borrowed(field: Any) -> Config:
         value = field["value"] if isinstance(field, dict) else field
         return inferred(value, f"cannot be inferred from times: that of {like_name}")
 
@@ -92,7 +91,7 @@ def model(
     switch = found.arm.head_switch
     switch_time = min(switch.time if switch else first, track_skew - 1e3)
     written = found.writes
-    write: dict[str, Any]
+    write: Config
     if written is None:
         settle = min(track_skew - switch_time, cylinder_skew - max(first, switch_time)) - 1e3
         why = "the longest settle time that the skews allow: reads do not show that of writes"
@@ -226,9 +225,9 @@ def _seek(
     seeks: list[tuple[int, Least]],
     through: Curve,
     cylinders: int,
-    measured: Callable[[Any, str], dict[str, Any]],
+    measured: Callable[[Any, str], Config],
     least: float = 0.0,
-) -> tuple[dict[str, Any], float]:
+) -> tuple[Config, float]:
     """The config of a seek curve, and its time over one cylinder: three times where the curve
     through them is close to all, else the table. None is shorter than `least`."""
     three = through.three(cylinders)
@@ -252,7 +251,7 @@ def _size(count: int) -> str:
     return f"{count}B"
 
 
-def goodness(found: Found, config: dict[str, Any], sector: int = SECTOR) -> Goodness:
+def goodness(found: Found, config: Config, sector: int = SECTOR) -> Goodness:
     """The distance between the response times of the probed and of the fitted disk, for the random
     reads at the end of the probes.
 

@@ -6,7 +6,7 @@ from typing import Any
 import jinja2
 
 from gordon.disk.fit.report import Goodness, Probed
-from gordon.options import Config
+from gordon.untyped import Config
 
 # A value with its source is a line; what is bare is written as it is.
 _TEMPLATE = """\

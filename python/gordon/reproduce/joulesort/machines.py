@@ -2,17 +2,15 @@
 
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
 
 from gordon import tables
+from gordon.reproduce.joulesort.report import PublishedMachine, Served
 from gordon.sort.systems import data, model, run
 from gordon.sort.systems.model import Parts
 from gordon.sort.systems.schema import System, Systems
 
-Json = dict[str, Any]
 
-
-def published() -> list[Json]:
+def published() -> list[PublishedMachine]:
     """A row for each machine with known parts and a published result: the systems of the JouleSort
     paper, then the others. Modelled figures are of the size that was sorted."""
     with as_file(files("gordon.reproduce.joulesort") / "published.toml") as path:
@@ -31,11 +29,11 @@ def _table(path: Path | None) -> data.Table:
     return data.joined(data.read(path), str(path))[0]
 
 
-def _rows(path: Path | None) -> list[Json]:
+def _rows(path: Path | None) -> list[PublishedMachine]:
     parts = Parts(tables.read(Systems, _table(path), ""))
     first = run.extrapolate(path)
     by_size = {first["records"]: first}
-    rows = []
+    rows: list[PublishedMachine] = []
     for entry in first["systems"]:
         system = parts.all.system[entry["name"]]
         if not model.whole(system) or not (system.measured or system.serves):
@@ -66,7 +64,7 @@ def _rows(path: Path | None) -> list[Json]:
     return rows
 
 
-def _serves(system: System, most: float) -> Json | None:
+def _serves(system: System, most: float) -> Served | None:
     """Power and operations a joule at full load, at which all parts are busy."""
     if system.serves is None:
         return None

@@ -4,14 +4,14 @@ A statement on records/J is checked with the printed scores of table 2 and with 
 from a row's time and power: the two differ for 1B (`rows.check`).
 """
 
+from collections.abc import Mapping, Sequence
 from math import log10
-from typing import Any
 
 from gordon.reproduce.joulesort.paper import Claims
+from gordon.reproduce.joulesort.report import Statement
 from gordon.sort import presets
 from gordon.sort.systems.model import Parts
-
-Json = dict[str, Any]
+from gordon.sort.systems.report import Fitted, MeasuredRow, SystemRow
 
 KIB = 1024
 #: How far a stated percentage may be off (assumed: it is rounded to a figure or two); twice that
@@ -19,26 +19,34 @@ KIB = 1024
 POINTS = 0.02
 
 
-def rows(claims: Claims, parts: Parts, systems: list[Json], fitted: Json) -> list[Json]:
+def rows(
+    claims: Claims, parts: Parts, systems: Sequence[SystemRow], fitted: Fitted
+) -> list[Statement]:
     """Every statement: where it is, what the paper says, what its tables or the model give, and
     whether they agree; None where there is nothing to compare with."""
     measured = {one["name"]: one["measured"] for one in systems if one["measured"]}
     return [*_table_2(measured), *_table_3(), *_parts(claims, parts, measured, fitted)]
 
 
-def _row(where: str, paper: str, here: str, agrees: bool | None) -> Json:
+def _row(where: str, paper: str, here: str, agrees: bool | None) -> Statement:
     return {"where": where, "paper": paper, "here": here, "agrees": agrees}
 
 
-def _table_2(measured: dict[str, Json]) -> list[Json]:
+def _known(value: float | None) -> float:
+    """A figure of a row of table 2, which prints it."""
+    assert value is not None
+    return value
+
+
+def _table_2(measured: Mapping[str, MeasuredRow]) -> list[Statement]:
     def printed(name: str) -> float:
-        return float(measured[name]["records_per_j"])
+        return _known(measured[name]["records_per_j"])
 
     def computed(name: str) -> float:
-        return float(measured[name]["row"]["records_per_j"])
+        return measured[name]["row"]["records_per_j"]
 
     def power(name: str) -> float:
-        return float(measured[name]["power_w"])
+        return _known(measured[name]["power_w"])
 
     old = "CoolSort"
     beats = printed("1B") / printed(old) - 1, computed("1B") / computed(old) - 1
@@ -87,7 +95,7 @@ def _table_2(measured: dict[str, Json]) -> list[Json]:
     ]
 
 
-def _table_3() -> list[Json]:
+def _table_3() -> list[Statement]:
     sizes = {name: presets.transfer_sizes(name) for name in presets.names()}
     two = {name: one for name, one in sizes.items() if one[2] is not None}
     same = sum(temp == out for _, out, temp in two.values())
@@ -125,14 +133,16 @@ def _table_3() -> list[Json]:
     ]
 
 
-def _parts(claims: Claims, parts: Parts, measured: dict[str, Json], fitted: Json) -> list[Json]:
+def _parts(
+    claims: Claims, parts: Parts, measured: Mapping[str, MeasuredRow], fitted: Fitted
+) -> list[Statement]:
     works = {name: sum(work) for name, work in fitted["core_s_per_gb"].items() if work}
     best = min(works, key=lambda name: works[name])
     others = min(work for name, work in works.items() if name != best)
     boards = {name: parts.all.system[name].board for name in measured}
     scores = {
         ecc: max(
-            (measured[name]["records_per_j"], name)
+            (_known(measured[name]["records_per_j"]), name)
             for name, board in boards.items()
             if board is not None and (board in claims.ecc_boards) is ecc
         )
@@ -165,8 +175,8 @@ def _parts(claims: Claims, parts: Parts, measured: dict[str, Json], fitted: Json
             "2.4",
             "power factors of 0.95 to 1.0",
             f"3B's {measured['3B']['power_w']:.1f} W are up to "
-            f"{measured['3B']['power_w'] / claims.power_factor.value:.1f} VA; energy is computed "
-            "from watts and does not change",
+            f"{_known(measured['3B']['power_w']) / claims.power_factor.value:.1f} VA; energy is "
+            "computed from watts and does not change",
             None,
         ),
     ]

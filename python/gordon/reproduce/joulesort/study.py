@@ -1,24 +1,26 @@
 """The systems of the JouleSort paper: modelled, measured, and what the paper claims about them."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from gordon import settings, tables
 from gordon.options import Settings
 from gordon.reproduce.joulesort import claims, stripe
+from gordon.reproduce.joulesort.report import Claimed, Statement, Study
 from gordon.reproduce.papers import paper
-from gordon.reproduce.row import Row, as_result
+from gordon.reproduce.row import Item, Row, as_result
 from gordon.sort.systems import data, extrapolate, plateaus
 from gordon.sort.systems.model import Parts
+from gordon.sort.systems.report import SystemRow
 from gordon.sort.systems.schema import Systems
 
-Json = dict[str, Any]
+Figure = Literal["time_s", "power_w", "records_per_j"]
 
 _FITTED = "The power of the board is fitted to this row alone"
 _ESTIMATED = "The paper estimates these systems from measured ones; nobody built them"
 
 
-def report(set: Settings = ()) -> Json:
+def report(set: Settings = ()) -> Study:
     """The report of `gordon.sort.systems.extrapolate`, with the paper's estimates among the
     plateaus, and its claims next to its tables and the model. Raises GordonError."""
     changes = settings.listed(set)
@@ -31,10 +33,12 @@ def report(set: Settings = ()) -> Json:
     data.change(table, changes)
     parts = Parts(tables.read(Systems, table, ""))
     points = claims.points(parts, found["systems"])
-    found["plateaus"] = plateaus.of(points) | {"points": points}
-    found["claims"] = claims.compare(parts, found | {"systems": at_size["systems"]}, size)
-    found |= as_result(items(found))
-    found["items"] += [
+    found["plateaus"] = plateaus.of(points)
+    claimed = claims.compare(
+        parts, at_size["systems"], found["fitted"], found["plateaus"]["plateaus"], size
+    )
+    study: Study = {**found, "claims": claimed, **as_result(items(found["systems"], claimed))}
+    statements: list[Item] = [
         {
             "id": f"{one['where']}: {one['paper']}",
             "table": _place(one),
@@ -48,39 +52,49 @@ def report(set: Settings = ()) -> Json:
             "reason": f"{one['here']}.",
             "source": f"{_title()}, section {one['where']}",
         }
-        for one in found["claims"]["statements"]
+        for one in claimed["statements"]
         if one["agrees"] is not None
     ]
-    return found
+    study["items"] += statements
+    return study
 
 
-def _place(statement: Json) -> str:
+def _place(statement: Statement) -> str:
     """The place of a statement: the table or figure that it is of, or the text."""
     if statement["here"].startswith("table 3"):
         return "Table 3"
-    where: str = statement["where"]
+    where = statement["where"]
     return where.rpartition(", ")[2].capitalize() if "figure" in where else "text"
 
 
-def items(found: Json) -> Iterator[Row]:
+def items(systems: Sequence[SystemRow], claimed: Claimed) -> Iterator[Row]:
     """The measured rows of table 2 next to the model, and the paper's statements."""
-    units = {"time_s": ("time", "s"), "power_w": ("power", "W"), "records_per_j": ("records/J", "")}
-    for one in found["systems"]:
-        if one["modelled"] is None or one["measured"] is None:
+    units: dict[Figure, tuple[str, str]] = {
+        "time_s": ("time", "s"),
+        "power_w": ("power", "W"),
+        "records_per_j": ("records/J", ""),
+    }
+    for one in systems:
+        modelled, measured = one["modelled"], one["measured"]
+        if modelled is None or measured is None:
             continue
-        limits = "; ".join(f"{p['name']}: {p['limit']}" for p in one["modelled"]["phases"])
+        limits = "; ".join(f"{p['name']}: {p['limit']}" for p in modelled["phases"])
         for key, (what, unit) in units.items():
-            printed, error = one["measured"][key], one["error"]
+            printed, error = measured[key], one["error"]
             is_fitted = key == "power_w" and error["power_fitted_to_it"]
             reason = _FITTED if is_fitted else limits
-            ours = printed * (1 + error[key])
+            off = error[key]
+            assert printed is not None
+            assert off is not None
+            ours = printed * (1 + off)
             yield _row("table 2", one["name"], what, ours, printed, unit, reason)
     for name in ("ideal", "balanced"):
-        claim = found["claims"][name]
-        ours, printed = claim["records_per_j"], claim["paper_records_per_j"]
-        if ours is not None:
-            yield _row("section 4.2.2", name, "records/J", ours, printed, "", _ESTIMATED)
-    span, old = found["claims"]["power_span"], found["claims"]["old_plateau"]
+        claim = claimed[name]
+        score = claim["records_per_j"]
+        if score is not None:
+            theirs = claim["paper_records_per_j"]
+            yield _row("section 4.2.2", name, "records/J", score, theirs, "", _ESTIMATED)
+    span, old = claimed["power_span"], claimed["old_plateau"]
     yield _row(
         "Figure 13",
         "measured systems",

@@ -11,8 +11,9 @@ from gordon import tables
 from gordon.errors import GordonError, located
 from gordon.files import read_text
 from gordon.settings import split
+from gordon.untyped import Config
 
-Table = dict[str, Any]
+Table = Config
 
 PARTS = ("cpu", "drive", "board")
 #: Keys of a user's file other than parts and systems.

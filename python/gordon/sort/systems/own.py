@@ -20,6 +20,7 @@ from gordon.errors import GordonError
 from gordon.files import read_text
 from gordon.parts import unknown
 from gordon.sort.systems.demand import Demand, Group, Phase
+from gordon.untyped import Config
 
 HINT = "a file written by --json of `gordon sort` or `gordon joulesort`"
 
@@ -86,7 +87,7 @@ def _missing(error: Exception) -> str:
     return "its values have another form"
 
 
-def _of_benchmark(report: dict[str, Any], where: str) -> dict[str, Any]:
+def _of_benchmark(report: Config, where: str) -> Config:
     """The JSON of `gordon joulesort` as that of one run: the means over its runs."""
     if report.get("result") is None:
         failed = "; ".join(str(check["what"]) for check in report.get("failed", []))
@@ -152,7 +153,7 @@ def _demand(one: _Phase, reads: Group, writes: Group) -> Phase:
     )
 
 
-def _number(table: dict[str, Any], key: str, where: str) -> float:
+def _number(table: Config, key: str, where: str) -> float:
     """Zero or more; time and power of the whole are above zero."""
     value = _of(table, key, (int, float), where)
     above = key in ("time_s", "power_w")
@@ -165,7 +166,7 @@ def _number(table: dict[str, Any], key: str, where: str) -> float:
     return float(value)
 
 
-def _of(table: dict[str, Any], key: str, kind: Any, where: str) -> Any:
+def _of(table: Config, key: str, kind: Any, where: str) -> Any:
     if key not in table:
         error = unknown("key", key, list(table))
         near = error.hint if error.hint.count("`") == 2 else ""

@@ -5,29 +5,33 @@ times the last one's. Any step between the largest ratio of neighbours within pl
 smallest between them gives the same ones.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
-Json = dict[str, Any]
+from gordon.sort.systems.report import Plateau, Plateaus, Point, SystemRow
 
 STEP = 1.25
+Kind = Literal["measured", "modelled", "claimed"]
 
 
-def points(records: float, systems: list[Json]) -> list[Json]:
+def points(records: float, systems: Sequence[SystemRow]) -> list[Point]:
     """The two-pass systems as measured, or as modelled if they are not measured. Times are for
     `records`."""
     found = []
     for row in systems:
-        kind = "measured" if row["measured"] else "modelled"
-        figures = row[kind]
-        if figures is None or figures.get("passes", row["passes"]) == 1:
+        measured = row["measured"]
+        figures = measured or row["modelled"]
+        passes = measured.get("passes", row["passes"]) if measured else row["passes"]
+        if figures is None or passes == 1:
             continue
+        kind: Kind = "measured" if measured else "modelled"
         score = figures["records_per_j"]
         if score is not None:
             found.append(point(records, row["name"], kind, score, figures["power_w"]))
     return found
 
 
-def point(records: float, name: str, kind: str, score: float, power: float | None) -> Json:
+def point(records: float, name: str, kind: Kind, score: float, power: float | None) -> Point:
     """One point; without its power it has no time."""
     return {
         "name": name,
@@ -38,11 +42,12 @@ def point(records: float, name: str, kind: str, score: float, power: float | Non
     }
 
 
-def of(points: list[Json], step: float = STEP) -> Json:
-    """Points have `name`, `records_per_j` and `power_w`, which may be `None`."""
+def of(points: list[Point], step: float = STEP) -> Plateaus:
+    """The plateaus of points, and the points."""
     ordered = sorted(points, key=lambda point: (point["records_per_j"], point["name"]))
-    groups: list[list[Json]] = []
-    within, between = 1.0, None
+    groups: list[list[Point]] = []
+    within = 1.0
+    between: float | None = None
     for point in ordered:
         if not groups:
             groups.append([point])
@@ -59,10 +64,11 @@ def of(points: list[Json], step: float = STEP) -> Json:
         "largest_within": within,
         "smallest_between": between,
         "plateaus": [_plateau(group) for group in groups],
+        "points": points,
     }
 
 
-def _plateau(group: list[Json]) -> Json:
+def _plateau(group: list[Point]) -> Plateau:
     scores = [point["records_per_j"] for point in group]
     powers = [point["power_w"] for point in group if point["power_w"] is not None]
     return {

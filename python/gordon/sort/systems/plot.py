@@ -1,13 +1,12 @@
 """Figure 13: time against power on logarithmic axes; equal records/J are straight lines."""
 
-from typing import Any
-
 from gordon import picture
+from gordon.sort.systems.report import Extrapolation
 
 SCALED = "measured at another size, time scaled"
 
 
-def draw(report: dict[str, Any], path: str) -> None:
+def draw(report: Extrapolation, path: str) -> None:
     picture.check(path)
     figure = picture.figure(figsize=(7, 5), layout="constrained")
     from matplotlib.ticker import FuncFormatter
@@ -63,16 +62,16 @@ def draw(report: dict[str, Any], path: str) -> None:
     picture.save(figure, path)
 
 
-def _points(report: dict[str, Any]) -> list[tuple[str, str, float, float]]:
+def _points(report: Extrapolation) -> list[tuple[str, str, float, float]]:
     """Kind, name, power, and the time of the report's number of records. The time of a row of
     another size is scaled to it, and its kind says so."""
     found = []
     for row in report["systems"]:
-        for kind in ("measured", "modelled"):
-            figures = row[kind]
+        measured = row["measured"]
+        sizes = {"measured": measured["records"] if measured else 0, "modelled": report["records"]}
+        for kind, figures in (("measured", measured), ("modelled", row["modelled"])):
             if figures and figures["records_per_j"] and figures["power_w"]:
-                time, name = figures["time_s"], row["name"]
-                size = figures.get("records", report["records"])
+                time, name, size = figures["time_s"], row["name"], sizes[kind]
                 shown = kind if size == report["records"] else SCALED
                 if time is None or shown == SCALED:
                     time = report["records"] / figures["records_per_j"] / figures["power_w"]

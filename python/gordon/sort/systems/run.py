@@ -1,7 +1,6 @@
 """`extrapolate`: models every system of a file and compares it with its measured row."""
 
 from os import PathLike, fspath
-from typing import Any
 
 from gordon import __version__, settings, tables
 from gordon.errors import GordonError, located
@@ -10,9 +9,17 @@ from gordon.parts import unknown
 from gordon.sort.systems import data, fit, model, own, plateaus, rows
 from gordon.sort.systems.demand import Demand, Phase
 from gordon.sort.systems.model import Parts, Taken
+from gordon.sort.systems.report import (
+    Errors,
+    Extrapolation,
+    Figures,
+    Fitted,
+    MeasuredRow,
+    Modelled,
+    OwnRun,
+    SystemRow,
+)
 from gordon.sort.systems.schema import System, Systems
-
-Json = dict[str, Any]
 
 
 def extrapolate(
@@ -21,7 +28,7 @@ def extrapolate(
     measured: str | PathLike[str] | None = None,
     home: str | None = None,
     set: Settings = (),
-) -> Json:
+) -> Extrapolation:
     """Models time, power and records/J of a sort on the systems of a TOML file.
 
     Without `systems`, the systems are those of the JouleSort paper. `measured` is the JSON file of
@@ -52,7 +59,8 @@ def extrapolate(
         taken = {name: _taken(parts, work, name, mine) for name in modelled}
         bases = _bases(parts, work, mine)
     entries = [_system(parts, work, name, taken.get(name), bases, mine) for name in names]
-    report: Json = {
+    points = plateaus.points(parts.all.records.value, entries)
+    return {
         "kind": "modelled",
         "version": __version__,
         "source": where or parts.all.source,
@@ -62,10 +70,8 @@ def extrapolate(
         "fitted": _fitted(parts, work, bases),
         "systems": entries,
         "warnings": _warnings(parts, mine, entries, names),
+        "plateaus": plateaus.of(points),
     }
-    points = plateaus.points(parts.all.records.value, entries)
-    report["plateaus"] = plateaus.of(points) | {"points": points}
-    return report
 
 
 def _known(parts: Parts, system: str | None) -> None:
@@ -160,9 +166,9 @@ def _system(
     taken: list[Taken] | None,
     bases: dict[str, fit.Base],
     mine: own.Run | None,
-) -> Json:
+) -> SystemRow:
     system = parts.all.system[name]
-    entry: Json = {
+    entry: SystemRow = {
         "name": name,
         "summary": system.summary,
         "cpu": system.cpu,
@@ -172,8 +178,13 @@ def _system(
         "measured": _measured(parts, system) if mine is None else None,
     }
     if mine is not None and name == mine.system:
-        entry["measured"] = _figures(mine.demand.records, mine.time_s, mine.power_w) | {
-            "records": mine.demand.records
+        figures = _figures(mine.demand.records, mine.time_s, mine.power_w)
+        entry["measured"] = {
+            "time_s": figures["time_s"],
+            "power_w": figures["power_w"],
+            "energy_j": figures["energy_j"],
+            "records_per_j": figures["records_per_j"],
+            "records": mine.demand.records,
         }
     if taken is None:
         return entry
@@ -185,7 +196,8 @@ def _system(
     drawn = model.mean_w(parts, system, taken, base.watts or 0.0)
     power = None if base.watts is None else sum(drawn.values())
     records = mine.demand.records if mine else int(parts.all.records.value)
-    entry["modelled"] = _figures(records, time, power) | {
+    modelled: Modelled = {
+        **_figures(records, time, power),
         "board_w": base.watts,
         "parts_w": model.parts_w(drawn),
         "phases": [
@@ -193,10 +205,11 @@ def _system(
             for t in taken
         ],
     }
+    entry["modelled"] = modelled
     row = entry["measured"]
     if row is None:
         return entry
-    same = entry["modelled"]
+    same: Figures = modelled
     if row["records"] != records:
         # A row is compared with the model of its own size.
         taken = _taken(parts, work, name, None, row["records"])
@@ -205,17 +218,16 @@ def _system(
         drawn = model.mean_w(parts, system, taken, base.watts or 0.0)
         power = None if base.watts is None else sum(drawn.values())
         same = _figures(row["records"], time, power)
-    entry["error"] = _error(same, row) | {"records": row["records"]}
-    # The board's own power is what this row alone leaves: no error of its power can be seen.
-    entry["error"]["power_fitted_to_it"] = list(base.by_system) == [name]
+    error = _error(same, row, is_fitted=list(base.by_system) == [name])
+    entry["error"] = error
     others = base.without(name)
     if others is not None and name in base.by_system and row["power_w"]:
         without = sum(model.mean_w(parts, system, taken, others).values())
-        entry["error"]["power_w_without_it"] = without / row["power_w"] - 1
+        error["power_w_without_it"] = without / row["power_w"] - 1
     return entry
 
 
-def _figures(records: int, time: float | None, power: float | None) -> Json:
+def _figures(records: int, time: float | None, power: float | None) -> Figures:
     energy = time * power if time is not None and power is not None else None
     return {
         "time_s": time,
@@ -225,7 +237,7 @@ def _figures(records: int, time: float | None, power: float | None) -> Json:
     }
 
 
-def _measured(parts: Parts, system: System) -> Json | None:
+def _measured(parts: Parts, system: System) -> MeasuredRow | None:
     row = system.measured
     if row is None:
         return None
@@ -240,30 +252,39 @@ def _measured(parts: Parts, system: System) -> Json | None:
     )
     figures = _figures(records, time, power)
     if energy is not None:
-        figures |= {"energy_j": energy, "records_per_j": records / energy}
+        figures["energy_j"] = energy
+        figures["records_per_j"] = records / energy
     if score is not None:
         figures["records_per_j"] = score
     passes = system.passes
     if model.whole(system):
         phases = fit.demand_of(parts, system, None, records).phases
         passes = sum(1 for phase in phases if phase.writes)
-    return figures | {
+    return {
+        **figures,
         "records": records,
         "passes": passes,
         "row": rows.check(row, records),
     }
 
 
-def _error(modelled: Json, measured: Json) -> Json:
-    """Modelled over measured, less one."""
-    keys = ("time_s", "power_w", "records_per_j")
+def _error(modelled: Figures, measured: MeasuredRow, *, is_fitted: bool) -> Errors:
+    """The errors of a row; with `is_fitted` the board's own power is what this row alone leaves, so
+    that no error of its power can be seen."""
     return {
-        key: modelled[key] / measured[key] - 1 if modelled[key] and measured[key] else None
-        for key in keys
+        "time_s": _over(modelled["time_s"], measured["time_s"]),
+        "power_w": _over(modelled["power_w"], measured["power_w"]),
+        "records_per_j": _over(modelled["records_per_j"], measured["records_per_j"]),
+        "records": measured["records"],
+        "power_fitted_to_it": is_fitted,
     }
 
 
-def _run(mine: own.Run | None) -> Json | None:
+def _over(modelled: float | None, measured: float | None) -> float | None:
+    return modelled / measured - 1 if modelled and measured else None
+
+
+def _run(mine: own.Run | None) -> OwnRun | None:
     if mine is None:
         return None
     return {
@@ -274,7 +295,7 @@ def _run(mine: own.Run | None) -> Json | None:
     }
 
 
-def _fitted(parts: Parts, work: fit.Work, bases: dict[str, fit.Base]) -> Json:
+def _fitted(parts: Parts, work: fit.Work, bases: dict[str, fit.Base]) -> Fitted:
     """The parts of the model that come from measured rows and from statements about them."""
     return {
         "busy_share_of_tdp": parts.busy_share,
@@ -291,7 +312,7 @@ def _fitted(parts: Parts, work: fit.Work, bases: dict[str, fit.Base]) -> Json:
 
 
 def _warnings(
-    parts: Parts, mine: own.Run | None, entries: list[Json], names: list[str]
+    parts: Parts, mine: own.Run | None, entries: list[SystemRow], names: list[str]
 ) -> list[str]:
     warnings = []
     for row in entries:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypedDict
 
 from gordon.human import binary
+from gordon.untyped import Given
 
 #: Fields of `Point` that are sizes of transfers, in the order in which they are searched.
 Transfer = Literal["output_transfer", "temp_transfer", "input_transfer"]
@@ -53,9 +54,9 @@ class Point:
     stripe: int | None = None
     """Unit in bytes in which temporary data is striped over them; None: a transfer."""
 
-    def options(self, temp: tuple[str, ...]) -> dict[str, Any]:
+    def options(self, temp: tuple[str, ...]) -> Given:
         """The point as options of `gordon.sort.run`."""
-        found: dict[str, Any] = {
+        found: Given = {
             "method": self.method,
             "in_core": self.in_core,
             "threads": self.threads,

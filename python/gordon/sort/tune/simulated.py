@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from gordon import _core, flash, settings
 from gordon.errors import GordonError
 from gordon.options import Settings
 from gordon.presets import Device
 from gordon.reports.devices import FlashRun
+from gordon.untyped import Given
 
 #: Transfers at the device: the threads that the sort moves them by, with one temporary folder
 #: (crates/sort/src/job.rs).
@@ -101,7 +102,7 @@ class Simulated:
         seed: int = 0,
     ) -> None:
         self.device = device
-        self.options: dict[str, Any] = {
+        self.options: Given = {
             "set": settings.listed(set),
             "closed_loop": True,
             "queue_depth": depth,

@@ -15,6 +15,7 @@ from gordon.errors import GordonError
 from gordon.sort.run import TimedSort
 from gordon.sort.tune.point import Point
 from gordon.sort.tune.search import Facts
+from gordon.untyped import Given
 
 #: Runs work and returns the joules that were drawn meanwhile.
 Drawn = Callable[[Callable[[], Any]], float | None]
@@ -87,7 +88,7 @@ class Trials:
                 kind="needs-option",
             )
         self.source, self.output = source, folder / "out"
-        self.given: dict[str, Any] = {"seed": seed}
+        self.given: Given = {"seed": seed}
         if memory is not None:
             self.given["memory"] = memory
         self.temp = temp

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from os import fspath
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from gordon import __version__, _core, sort
 from gordon.energy.meter import MeterAbout
@@ -23,6 +23,7 @@ from gordon.sort.tune.point import Chosen, Point, Settings, toml
 from gordon.sort.tune.search import BASE, Gain, Search, Space, Trial, TrialReport
 from gordon.sort.tune.telemetry import Export
 from gordon.sort.tune.trial import Metered, Trials
+from gordon.untyped import Given
 
 RECORD = 100
 #: Records of the first look at a device, from which the size of the file follows.
@@ -139,7 +140,7 @@ def tune(
             objective=objective,
         )
         space = _space(_core.parse_bytes(limit), len(folders), may_overwrite, curves)
-        rest: dict[str, Any] = {
+        rest: Given = {
             "budget_s": budget_s - (time.monotonic() - begin),
             "clock": time.monotonic,
             "seed": seed,
