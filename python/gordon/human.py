@@ -23,6 +23,16 @@ def figures(value: float) -> str:
     return f"{value:#.3g}"
 
 
+def spread(mean: float, sd: float | None) -> str:
+    """A mean and its standard deviation, if that is known: `12.3 ± 0.2`."""
+    return figures(mean) + deviation(sd)
+
+
+def deviation(sd: float | None) -> str:
+    """A standard deviation behind its mean."""
+    return "" if sd is None else f" ± {figures(sd)}"
+
+
 def counted(count: int, one: str) -> str:
     """`1 request`, `2,000 requests`."""
     return f"{count:,} {one}" + ("" if count == 1 else "s")

@@ -16,10 +16,10 @@ from typing import Any
 from gordon import presets
 from gordon.human import binary, figures
 from gordon.reproduce.rewriting import OVER, TRIMMED, UNTRIMMED, WAYS
-from gordon.reproduce.rewriting_simulated import again_and_again, rewriting
 from gordon.sort.tune.simulated import DEPTH, Figures, Simulated
 from gordon.sort.tune.steer import steer
 from markdown_pages import render, table
+from rewriting_simulated import again_and_again, rewriting
 from sort_tuning_live import compared, rewritten, searched
 
 Json = dict[str, Any]

@@ -7,8 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from gordon.cli.reproduce_rewrite_view import spread
-from gordon.human import binary, figures, short
+from gordon.human import binary, figures, short, spread
 from gordon.reproduce.rewriting import OVER, TRIMMED, UNTRIMMED
 from gordon.sort.tune import advice
 from markdown_pages import table

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gordon.reproduce import rewriting_simulated
+import rewriting_simulated
 from gordon.reproduce.rewriting import WAYS
 from gordon.sort.run import settings
 from gordon.sort.tune import simulated, steer

@@ -7,8 +7,9 @@ from gordon.cache import sentences
 from gordon.cache.entries import CURVE
 from gordon.cache.page import CURVES, rendered
 from gordon.human import binary, figures, short
-from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.report.run_figures import TONES, axis, layout, over_sizes
 from gordon.reports.cache import CurvePoint, CurveReport
+from gordon.untyped import Spec
 
 
 def render(report: CurveReport) -> str:
@@ -51,17 +52,7 @@ def _curve(points: list[CurvePoint]) -> Spec:
     """Both ratios over the sizes; those that are powers of two are named below."""
     sizes = [point["dram_bytes"] for point in points]
     data = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": name,
-            "x": sizes,
-            "y": [point[key] for point in points],
-            "text": [binary(size) for size in sizes],
-            "hovertemplate": "%{text}: %{y:.4f}",
-            "line": {"color": tone},
-            "marker": {"color": tone},
-        }
+        over_sizes(name, sizes, [point[key] for point in points], tone, "%{y:.4f}")
         for (key, name), tone in zip(CURVES.items(), TONES, strict=False)
     ]
     named = [size for size in sizes if size & (size - 1) == 0] or sizes

@@ -14,8 +14,9 @@ from gordon.cache.page import DASHES, rendered
 from gordon.cache.results import TwoLevelPoint as Point
 from gordon.cache.results import TwoLevelSweep
 from gordon.human import binary
-from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.report.run_figures import TONES, axis, layout
 from gordon.reports.cache import WearReport
+from gordon.untyped import Spec
 
 Size = Literal["dram_bytes", "flash_bytes"]
 Mode = Literal["power_active", "power_down"]

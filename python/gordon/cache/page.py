@@ -12,8 +12,9 @@ from gordon.cache import sentences
 from gordon.cache.results import OneLevelSweep, Paged
 from gordon.human import binary
 from gordon.report import page
-from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.report.run_figures import TONES, axis, layout, over_sizes
 from gordon.reports.cache import CacheReport, CurveReport, FlashCacheReport, TieredReport
+from gordon.untyped import Spec
 
 Curve = Literal["miss_ratio", "byte_miss_ratio"]
 Report = CacheReport | CurveReport | FlashCacheReport | TieredReport
@@ -88,17 +89,14 @@ def _curve(points: Sequence[CacheReport], key: Curve, title: str) -> Spec:
         line = [point for point in points if point["policy"] == policy]
         tone, dash = TONES[number % len(TONES)], DASHES[number // len(TONES) % len(DASHES)]
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": policy,
-                "x": [point["dram_bytes"] for point in line],
-                "y": [point[key] for point in line],
-                "text": [binary(point["dram_bytes"]) for point in line],
-                "hovertemplate": "%{text}: %{y:.4f}",
-                "line": {"color": tone, "dash": dash},
-                "marker": {"color": tone},
-            }
+            over_sizes(
+                policy,
+                [point["dram_bytes"] for point in line],
+                [point[key] for point in line],
+                tone,
+                "%{y:.4f}",
+                line={"color": tone, "dash": dash},
+            )
         )
     sizes = sorted({point["dram_bytes"] for point in points})
     x = axis("cache size", type="log", tickvals=sizes, ticktext=[binary(size) for size in sizes])
@@ -106,7 +104,7 @@ def _curve(points: Sequence[CacheReport], key: Curve, title: str) -> Spec:
     return {"data": data, "layout": made | {"showlegend": True}}
 
 
-def settings(point: Report) -> dict[str, Any]:
+def settings(point: Report) -> dict[str, object]:
     """The options of a run, and counts of rows left out of the trace."""
     options = point["provenance"]["config"]["trace"]
     found = {f"trace.{key}": value for key, value in options.items() if value not in (None, False)}

@@ -7,8 +7,9 @@ from gordon.cache import sentences
 from gordon.cache.entries import LEVEL
 from gordon.cache.page import rendered
 from gordon.human import binary, figures, percent, short
-from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.report.run_figures import TONES, axis, layout
 from gordon.reports.cache import TieredReport
+from gordon.untyped import Spec
 
 LEVELS = {"dram": "hit in DRAM", "flash": "hit in flash"}
 

@@ -145,10 +145,6 @@ _POWER: Entry[TwoLevelPoint] = Entry(
 _YEARS: Entry[TwoLevelPoint] = Entry("years", "years", years(-1), NUMBER)
 
 
-def _figures(value: float | None) -> str:
-    return "–" if value is None else figures(value)
-
-
 def show_curve(console: Output, report: CurveReport) -> None:
     """Miss ratios by size."""
     for warning in report["warnings"]:

@@ -4,9 +4,8 @@ from typing import Literal
 
 from gordon.cli.meter_view import show_meters
 from gordon.cli.terminal import Column, Output
-from gordon.energy.account import Efficiency
 from gordon.energy.series import Summary
-from gordon.human import duration, figures, short
+from gordon.human import deviation, duration, figures, short, spread
 from gordon.joulesort.report import MachineReport, PhaseReport, Report, Run
 
 HELD = {True: "holds", False: "FAILED", None: "unknown"}
@@ -26,7 +25,7 @@ def show(console: Output, report: Report) -> None:
         f"{clock(machine)}"
     )
     console.text(
-        f"{len(runs)} runs of {duration(time['mean'])}{_sd(time)}: "
+        f"{len(runs)} runs of {duration(time['mean'])}{deviation(time['sd'])}: "
         f"CPU time {duration(_mean(runs, 'user_s') + _mean(runs, 'sys_s'))}, "
         f"{short(_mean(runs, 'read_bytes'), 'B')} read and "
         f"{short(_mean(runs, 'written_bytes'), 'B')} written, peak memory "
@@ -38,8 +37,8 @@ def show(console: Output, report: Report) -> None:
     rate = None if result is None else result["records_per_joule"]
     if result is not None and rate is not None and result["mean_w"] is not None:
         console.text(
-            f"{rate['value']:,.0f} records per joule{_sd(rate)}, {result['how']}: "
-            f"{figures(result['mean_w']['mean'])} W{_sd(result['mean_w'])} "
+            f"{rate['value']:,.0f} records per joule{deviation(rate['sd'])}, {result['how']}: "
+            f"{figures(result['mean_w']['mean'])} W{deviation(result['mean_w']['sd'])} "
             f"for {duration(time['mean'])}, {result['measures']}",
             style="bold",
         )
@@ -87,7 +86,7 @@ def _phases(console: Output, phases: list[PhaseReport]) -> None:
     console.table(
         [
             Column("phase", [phase["name"] for phase in phases]),
-            Column("s", [figures(_seconds(p)) + _sd(p["time_s"]) for p in phases], True),
+            Column("s", [_time(p["time_s"]) for p in phases], True),
             Column("read MB/s", [rate(phase, "read_bytes") for phase in phases], True),
             Column("write MB/s", [rate(phase, "written_bytes") for phase in phases], True),
             Column(f"{meter['meter']} W", [_or_none(d["mean_w"]) for d in drawn], True),
@@ -100,13 +99,13 @@ def _or_none(value: float | None) -> str:
     return "-" if value is None else figures(value)
 
 
+def _time(seconds: Summary | None) -> str:
+    return figures(0.0) if seconds is None else spread(seconds["mean"], seconds["sd"])
+
+
 def _seconds(phase: PhaseReport) -> float:
     return 0.0 if phase["time_s"] is None else phase["time_s"]["mean"]
 
 
 def _mean(runs: list[Run], key: Literal["user_s", "sys_s", "read_bytes", "written_bytes"]) -> float:
     return float(sum(run[key] for run in runs)) / len(runs)
-
-
-def _sd(summary: Summary | Efficiency | None) -> str:
-    return "" if summary is None or summary["sd"] is None else f" ± {figures(summary['sd'])}"

@@ -11,7 +11,7 @@ from gordon.energy.record import Report
 from gordon.energy.series import Summary
 from gordon.energy.session import Session
 from gordon.errors import GordonError
-from gordon.human import duration, figures, short
+from gordon.human import deviation, duration, figures, short, spread
 
 
 def show_list(console: Output, found: list[Candidate]) -> None:
@@ -79,7 +79,7 @@ def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
 def show_record(console: Output, report: Report) -> None:
     """The run, then a row for each meter."""
     runs, wall = report["runs"], report["wall_s"]
-    times = f"{duration(wall['mean'])}{_spread(wall)}"
+    times = f"{duration(wall['mean'])}{deviation(wall['sd'])}"
     cpu = sum(run["user_s"] + run["sys_s"] for run in runs) / len(runs)
     most = max(run["max_rss_bytes"] for run in runs)
     moved = [
@@ -129,25 +129,15 @@ def show_meters(console: Output, meters: list[Account]) -> None:
 
 
 def _rate(rate: Efficiency | None) -> str:
-    if rate is None:
-        return "-"
-    sd = "" if rate["sd"] is None else f" ± {figures(rate['sd'])}"
-    return figures(rate["value"]) + sd
+    return "-" if rate is None else spread(rate["value"], rate["sd"])
 
 
 def _of(summary: Summary | None) -> str:
-    return "-" if summary is None else figures(summary["mean"]) + _spread(summary)
-
-
-def _spread(summary: Summary) -> str:
-    return "" if summary["sd"] is None else f" ± {figures(summary['sd'])}"
+    return "-" if summary is None else spread(summary["mean"], summary["sd"])
 
 
 def _idle(idle: Idle | None) -> str:
-    if idle is None:
-        return "-"
-    sd = "" if idle["sd_w"] is None else f" ± {figures(idle['sd_w'])}"
-    return figures(idle["mean_w"]) + sd
+    return "-" if idle is None else spread(idle["mean_w"], idle["sd_w"])
 
 
 def _tail(tail: Tail | None) -> str:

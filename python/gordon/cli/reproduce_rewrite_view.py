@@ -1,14 +1,13 @@
 """The screen of `gordon reproduce rewrite`."""
 
-from typing import Any
+from collections.abc import Callable
 
 from gordon.cli.terminal import Column, Output
-from gordon.human import binary, figures, short
+from gordon.human import binary, figures, short, spread
+from gordon.reproduce.rewriting_report import Explained, MeanTrial, Rewritten
 
-Json = dict[str, Any]
 
-
-def show(console: Output, report: Json) -> None:
+def show(console: Output, report: Rewritten) -> None:
     """A row for each way and size, and what follows."""
     about = report["export"]
     console.text(
@@ -19,7 +18,7 @@ def show(console: Output, report: Json) -> None:
     )
     rows = report["rows"]
 
-    def column(title: str, of: Any) -> Column:
+    def column(title: str, of: Callable[[MeanTrial], str]) -> Column:
         return Column(title, [of(row) for row in rows], right=True)
 
     timed = about["timed"]
@@ -41,18 +40,13 @@ def show(console: Output, report: Json) -> None:
         console.text(reason(one))
 
 
-def spread(mean: float, deviation: float | None) -> str:
-    """A mean and its deviation."""
-    return figures(mean) + ("" if deviation is None else f" ± {figures(deviation)}")
-
-
-def percent(one: Json) -> str:
+def percent(one: Explained) -> str:
     """The difference in percent and its deviation, which one round does not have."""
     deviation = one["longer_deviation"]
     return f"{one['longer']:+.0%}" + ("" if deviation is None else f" ± {deviation:.0%}")
 
 
-def reason(one: Json) -> str:
+def reason(one: Explained) -> str:
     """One reason, in a sentence."""
     dies = one["dies_longer_s"]
     worked = "" if dies is None else f", dies busy {figures(dies)} s longer"

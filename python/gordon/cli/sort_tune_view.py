@@ -7,8 +7,9 @@ from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, short
 from gordon.sort.tune.live import Step
-from gordon.sort.tune.search import Search, Trial, TrialReport
+from gordon.sort.tune.search import Search, Trial
 from gordon.sort.tune.steer import SteerReport
+from gordon.sort.tune.tried import settings
 from gordon.sort.tune.tune import TuneReport, gain_sentence, holds, known
 
 #: Maximum number of rows of the table of trials; JSON has all.
@@ -32,31 +33,21 @@ def live(console: Output) -> Callable[[Trial, Search], None]:
 def show(console: Output, report: TuneReport) -> None:
     """The best points, and what they gain."""
     unit = "s" if report["objective"] == "time" else "J"
-    groups: dict[str, list[TrialReport]] = {}
-    for trial in report["trials"]:
-        if trial["cost"] is not None and trial["role"] != "warm-up":
-            groups.setdefault(trial["what"], []).append(trial)
-    rows = sorted(
-        (
-            (sum(one["cost"] or 0.0 for one in own) / len(own), what, own)
-            for what, own in groups.items()
-        ),
-        key=lambda row: row[:2],
-    )[:MOST]
-    with_energy = any(own[0]["energy_j"] is not None for _, _, own in rows)
+    tried = settings(report)
+    rows = tried[:MOST]
 
-    def mean(own: list[TrialReport], key: Literal["time_s", "cpu_s", "energy_j"]) -> str:
-        known = [value for one in own if (value := one[key]) is not None]
-        return figures(sum(known) / len(known)) if known else "-"
+    def mean(title: str, key: Literal["time_s", "cpu_s", "energy_j"]) -> Column:
+        means = [row[key] for row in rows]
+        return Column(title, ["-" if one is None else figures(one) for one in means], right=True)
 
     columns = [
-        Column("settings", [what for _, what, _ in rows], wraps=True),
-        Column("trials", [str(len(own)) for _, _, own in rows], right=True),
-        Column("s", [mean(own, "time_s") for _, _, own in rows], right=True),
-        Column("CPU s", [mean(own, "cpu_s") for _, _, own in rows], right=True),
+        Column("settings", [row["what"] for row in rows], wraps=True),
+        Column("trials", [str(row["trials"]) for row in rows], right=True),
+        mean("s", "time_s"),
+        mean("CPU s", "cpu_s"),
     ]
-    if with_energy:
-        columns.append(Column("J", [mean(own, "energy_j") for _, _, own in rows], right=True))
+    if any(row["energy_j"] is not None for row in rows):
+        columns.append(mean("J", "energy_j"))
     count = len(report["trials"])
     console.text(
         f"{short(report['bytes'], 'B')} sorted {count} times in {duration(report['spent_s'])}, "
@@ -64,8 +55,8 @@ def show(console: Output, report: TuneReport) -> None:
         f"{known(report)}"
     )
     console.table(columns)
-    if len(groups) > len(rows):
-        console.text(f"the best {len(rows)} of {len(groups)} settings by {unit}; --json has all")
+    if len(tried) > len(rows):
+        console.text(f"the best {len(rows)} of {len(tried)} settings by {unit}; --json has all")
     for line in stepped(report.get("steps", [])):
         console.text(line)
     left = report["budget_s"] - report["spent_s"]

@@ -9,11 +9,8 @@ from gordon.cli.terminal import Column, Output
 from gordon.human import binary, figures, short
 from gordon.reports.storage import TargetDescription
 from gordon.storage import PATTERNS
-from gordon.storage.point import series
+from gordon.storage.point import FLAT, facts, series
 from gordon.storage.result import Characterisation
-
-#: Fraction of a series' best bandwidth that counts as flat.
-FLAT = 0.9
 
 
 def warn_of_loss(target: str, span: str | None) -> None:
@@ -51,11 +48,9 @@ def _about(report: Characterisation) -> list[str]:
             held += f" ({short(raw, 'B')} raw, {short(spare, 'B')} spare)"
         return [f"{report['storage']}: {span} of {held}; all values are modelled"]
     target = report["target"]
-    turns = {True: "rotational", False: "not rotational", None: None}[target["rotational"]]
-    device = " ".join(part for part in (target["device"], target["model"]) if part)
-    facts = ", ".join(part for part in (device, turns) if part)
+    about = facts(target, " ")
     kind = "scratch file" if report["scratch"] else target["kind"].replace("-", " ")
-    suffix = f" (on {facts})" if facts else ""
+    suffix = f" (on {about})" if about else ""
     return [
         f"{report['storage']}: {kind} of {span}{suffix}; all values are measured, I/O is direct"
     ]

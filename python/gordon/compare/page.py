@@ -8,8 +8,9 @@ from gordon.compare.compared import Compared, ComparedDevice
 from gordon.compare.entries import COLUMNS
 from gordon.report import page
 from gordon.report.entries import known
-from gordon.report.run_figures import TONES, Spec, axis, latency, layout
+from gordon.report.run_figures import TONES, axis, latency, layout
 from gordon.results import DeviceRun, Run
+from gordon.untyped import Spec
 
 
 def render(report: Compared, runs: Sequence[Run[DeviceRun]]) -> str:

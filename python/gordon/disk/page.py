@@ -6,9 +6,10 @@ from gordon.disk import entries
 from gordon.disk.entries import MECHANISM, Value, part
 from gordon.report import page
 from gordon.report.entries import of
-from gordon.report.kinds import DeviceKind, Group, Rows, Run, Spec
+from gordon.report.kinds import DeviceKind, Group, Rows, Run
 from gordon.report.run_figures import TONES, axis, layout, over_time
 from gordon.reports.devices import DiskRun
+from gordon.untyped import Spec
 
 # Reading and writing as in the other figures.
 PART_TONES = {

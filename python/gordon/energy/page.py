@@ -2,15 +2,16 @@
 
 from pathlib import PurePath
 from statistics import fmean
-from typing import Any
+from typing import Any, TypedDict
 
 from gordon.energy.account import Account
 from gordon.energy.record import Recording, Report
 from gordon.energy.session import Row
-from gordon.human import duration, figures, short
+from gordon.human import duration, figures, short, spread
 from gordon.report import measured
 from gordon.report.entries import COUNT, NUMBER, TEXT, Entry, of
-from gordon.report.run_figures import TONES, Spec, axis, band, layout, quantiles
+from gordon.report.run_figures import TONES, axis, band, layout, level, quantiles, stripe
+from gordon.untyped import Spec
 
 #: Points of a line; more samples have a band around their means.
 POINTS = 300
@@ -82,7 +83,6 @@ def sentence(report: Report) -> str:
         energy, mean = meter["energy_j"], meter["mean_w"]
         if energy is None or mean is None:
             continue
-        spread = "" if energy["sd"] is None else f" ± {figures(energy['sd'])}"
         above = ""
         if meter["above_idle_j"] is not None:
             above = f", of which {figures(meter['above_idle_j']['mean'])} J above idle"
@@ -92,7 +92,7 @@ def sentence(report: Report) -> str:
         rate = meter["records_per_joule"]
         records = "" if rate is None else f"; {figures(rate['value'])} records/J"
         return (
-            f"{name} {verb} {figures(energy['mean'])}{spread} J in {time}: "
+            f"{name} {verb} {spread(energy['mean'], energy['sd'])} J in {time}: "
             f"{figures(mean['mean'])} W{above}{records}."
         )
     return f"{name} ran for {time}; no meter gave its energy."
@@ -148,45 +148,41 @@ def _phases(meter: Account, rows: list[Row]) -> list[Spec]:
             ends[row["phase"]] = (first, row["time_s"])
     whole = max((row["time_s"] for row in rows), default=0.0)
     return [
-        {
-            "type": "rect",
-            "layer": "below",
-            "yref": "paper",
-            "y0": 0,
-            "y1": 1,
-            "x0": begin,
-            "x1": end,
-            "fillcolor": FILLS[phase.partition(" ")[0]],
-            "line": {"width": 0},
-            "label": {
+        stripe(
+            begin,
+            end,
+            FILLS[phase.partition(" ")[0]],
+            layer="below",
+            label={
                 "text": phase if end - begin > NAMED * whole else "",
                 "textposition": "top left",
                 "font": {"size": 12},
             },
-        }
+        )
         for phase, (begin, end) in ends.items()
     ]
 
 
 def _baseline(meter: Account) -> list[Spec]:
-    """The idle power: a band of a standard deviation and a line."""
+    """The idle power."""
     idle = meter["idle"]
-    if idle is None:
-        return []
-    mean, sd = idle["mean_w"], idle["sd_w"] or 0.0
-    whole: Spec = {"xref": "paper", "x0": 0, "x1": 1}
-    line = {"color": "--storage", "width": 1.2, "dash": "dash"}
-    return [
-        whole
-        | {"type": "rect", "y0": mean - sd, "y1": mean + sd, "fillcolor": "--band"}
-        | {"line": {"width": 0}},
-        whole | {"type": "line", "y0": mean, "y1": mean, "line": line},
-    ]
+    return [] if idle is None else level(idle["mean_w"], idle["sd_w"] or 0.0)
 
 
-def _channels(meters: list[Account]) -> list[dict[str, Any]]:
+class ChannelRow(TypedDict):
+    """A channel of a meter, the mean of the runs."""
+
+    meter: str
+    channel: str
+    measures: str
+    energy_j: float | None
+    idle_w: float | None
+    counted: str
+
+
+def _channels(meters: list[Account]) -> list[ChannelRow]:
     """A row for each channel of a meter that has several: the mean of the runs."""
-    rows = []
+    rows: list[ChannelRow] = []
     for meter in meters:
         for channel in meter["channels"] if len(meter["channels"]) > 1 else []:
             name = channel["name"]
@@ -216,10 +212,7 @@ def _spread(*path: str) -> Any:
 
     def value(row: Any) -> str | None:
         found = of(*path)(row)
-        if found is None:
-            return None
-        sd = "" if found["sd"] is None else f" ± {figures(found['sd'])}"
-        return f"{figures(found['mean'])}{sd}"
+        return None if found is None else spread(found["mean"], found["sd"])
 
     return value
 

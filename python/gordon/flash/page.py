@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from gordon.flash import entries
 from gordon.human import percent
 from gordon.report import page
-from gordon.report.kinds import DeviceKind, Group, Rows, Run, Spec
+from gordon.report.kinds import DeviceKind, Group, Rows, Run
 from gordon.report.run_figures import TONES, axis, layout, line_name, over_time
 from gordon.reports.devices import FlashRun
+from gordon.untyped import Spec
 
 
 class Flash(DeviceKind[FlashRun]):

@@ -3,9 +3,9 @@
 from gordon.energy.session import Row
 from gordon.human import duration
 from gordon.joulesort.report import Report
-from gordon.report.kinds import Spec
 from gordon.report.page import render
-from gordon.report.run_figures import TONES, axis
+from gordon.report.run_figures import TONES, axis, stripe
+from gordon.untyped import Spec
 
 #: More points than this are thinned: a plot has fewer columns.
 POINTS = 4000
@@ -39,22 +39,7 @@ def power(rows: list[Row], runs: list[tuple[float, float]]) -> Spec:
                 "hovertemplate": "%{x:.1f} s: %{y:.1f} W",
             }
         )
-    shapes = [
-        {
-            "type": "rect",
-            "xref": "x",
-            "yref": "paper",
-            "x0": begin,
-            "x1": end,
-            "y0": 0,
-            "y1": 1,
-            "fillcolor": "--accent",
-            "opacity": 0.12,
-            "line": {"width": 0},
-            "layer": "below",
-        }
-        for begin, end in runs
-    ]
+    shapes = [stripe(begin, end, "--accent", opacity=0.12, layer="below") for begin, end in runs]
     return {
         "data": lines,
         "layout": {"xaxis": axis("seconds"), "yaxis": axis("watts"), "shapes": shapes},

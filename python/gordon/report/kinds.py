@@ -7,10 +7,10 @@ from typing import Any, Generic, Protocol, TypedDict, TypeVar
 from gordon.report import page
 from gordon.report.entries import Entry, Unit, Value, of
 from gordon.reports.devices import DiskRun, FlashRun
+from gordon.untyped import Config, Spec
 
 D = TypeVar("D", bound=FlashRun | DiskRun)
 D_co = TypeVar("D_co", bound=FlashRun | DiskRun, covariant=True)
-Spec = dict[str, Any]
 
 
 class TableRow(TypedDict):
@@ -49,9 +49,9 @@ class DeviceKind(ABC, Generic[D]):
     unit, in_us = "us", 1.0
     """The unit of latencies, and that unit in microseconds."""
 
-    def parameters(self, report: D) -> dict[str, Any]:
+    def parameters(self, report: D) -> Config:
         """The config of the simulated device."""
-        found: dict[str, Any] = report["provenance"]["config"]["device"]
+        found: Config = report["provenance"]["config"]["device"]
         return found
 
     @abstractmethod

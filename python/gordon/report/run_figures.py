@@ -6,15 +6,16 @@ Colours are names of the page's palette (`--cpu`), so that a page follows light 
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from itertools import accumulate
 from typing import Any
 
+from gordon.human import binary
 from gordon.report.kinds import Run
 from gordon.reports.devices import DiskRun, FlashRun
+from gordon.untyped import Spec
 
-Spec = dict[str, Any]
 DeviceRun = FlashRun | DiskRun
 
 # Of operations in one run, of devices in a comparison.
@@ -66,6 +67,60 @@ def layout(title: str, x: Spec, y: Spec) -> Spec:
 
 def axis(title: str, **more: Any) -> Spec:
     return {"title": {"text": title}} | more
+
+
+def over_sizes(
+    name: str,
+    sizes: Sequence[int],
+    values: Sequence[float | None],
+    tone: str,
+    unit: str,
+    **more: Any,
+) -> Spec:
+    """A line of values over sizes in bytes, which have their names where they are pointed at."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": [*sizes],
+        "y": [*values],
+        "text": [binary(size) for size in sizes],
+        "hovertemplate": f"%{{text}}: {unit}",
+        "line": {"color": tone},
+        "marker": {"color": tone},
+    } | more
+
+
+def size_axis(title: str, sizes: Iterable[int], most: int = 8) -> Spec:
+    """A logarithmic axis of sizes in bytes; so few are named that they do not overlap."""
+    listed = sorted(set(sizes))
+    named = listed[:: 1 + (len(listed) - 1) // most]
+    return axis(title, type="log", tickvals=named, ticktext=[binary(size) for size in named])
+
+
+def stripe(begin: float, end: float, fill: str, **more: Any) -> Spec:
+    """A filled part of the horizontal axis, over the height of the chart."""
+    return {
+        "type": "rect",
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "x0": begin,
+        "x1": end,
+        "fillcolor": fill,
+        "line": {"width": 0},
+    } | more
+
+
+def level(mean: float, sd: float) -> list[Spec]:
+    """A mean over the width of the chart: a band of one standard deviation, and a dashed line."""
+    whole: Spec = {"xref": "paper", "x0": 0, "x1": 1}
+    line = {"color": "--storage", "width": 1.2, "dash": "dash"}
+    ends = {"y0": mean - sd, "y1": mean + sd}
+    return [
+        whole | {"type": "rect", **ends, "fillcolor": "--band", "line": {"width": 0}},
+        whole | {"type": "line", "y0": mean, "y1": mean, "line": line},
+    ]
 
 
 def line_name(runs: Sequence[Run[DeviceRun]], run: Run[DeviceRun], what: str) -> str:
@@ -155,7 +210,7 @@ def _means(values: list[float | None], lengths: list[float], step: int) -> list[
 
 def latency(runs: Sequence[Run[DeviceRun]], unit: str, in_us: float) -> Spec:
     """The part of the requests that took no longer, by operation."""
-    data: list[dict[str, Any]] = []
+    data: list[Spec] = []
     for i, run in enumerate(runs):
         table = run.columns("latency")
         by_op: dict[str, dict[int, int]] = {}

@@ -9,9 +9,10 @@ from markupsafe import Markup
 from gordon.human import figures, short
 from gordon.report import measured
 from gordon.report.entries import COUNT, NUMBER, TEXT, Entry, Unit, of
-from gordon.report.run_figures import TONES, Spec, axis, layout
-from gordon.reproduce.papers import Item, Outcome, Paper
-from gordon.reproduce.row import MEAN, TOLERANCE
+from gordon.report.run_figures import TONES, axis, layout, stripe
+from gordon.reproduce.papers import Outcome, Paper
+from gordon.reproduce.row import MEAN, TOLERANCE, Item
+from gordon.untyped import Spec
 
 #: Jobs or systems that a chart has in colours of their own.
 COLOURED = 6
@@ -140,16 +141,7 @@ def _ratios(items: Sequence[Item]) -> Spec:
     x = axis("ours over the paper's", type="log", tickformat="~g", dtick="D2", rangemode="normal")
     y = axis("", type="category", autorange="reversed", automargin=True)
     made = layout("Ours over the paper's", x, y)
-    band = {
-        "type": "rect",
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "x0": 1 - TOLERANCE,
-        "x1": 1 + TOLERANCE,
-        "fillcolor": "--band",
-        "line": {"width": 0},
-    }
+    band = stripe(1 - TOLERANCE, 1 + TOLERANCE, "--band")
     more = {"shapes": [band], "height": 170 + 22 * count, "showlegend": 1 < len(jobs) <= COLOURED}
     return {"data": data, "layout": made | more}
 
@@ -191,7 +183,7 @@ def printed(item: Item) -> str:
     paper = item["paper"]
     if paper is None or isinstance(paper, str):
         return paper or "–"
-    low, high = (None if paper[end] is None else _number(paper[end]) for end in ("low", "high"))
+    low, high = (None if end is None else _number(end) for end in (paper["low"], paper["high"]))
     if low is None:
         return f"at most {high}"
     if high is None:

@@ -1,12 +1,11 @@
 """The report of `gordon reproduce rewrite`: times, pages programmed by cause, causes."""
 
-from typing import Any
-
 from gordon.human import binary
 from gordon.report.page import render
 from gordon.report.run_figures import TONES, axis
+from gordon.reproduce.rewriting_report import MeanTrial, Rewritten
+from gordon.untyped import Spec
 
-Json = dict[str, Any]
 #: Of pages programmed, by what the layer calls their cause.
 CAUSES = {
     "host": "written by the host",
@@ -18,7 +17,7 @@ CAUSES = {
 }
 
 
-def page(report: Json) -> str:
+def page(report: Rewritten) -> str:
     """The report as one self-contained HTML file."""
     rows = report["rows"]
     data = {"result": report, "figures": {"times": times(rows), "pages": pages(report)}}
@@ -33,7 +32,7 @@ def page(report: Json) -> str:
     )
 
 
-def times(rows: list[Json]) -> Json:
+def times(rows: list[MeanTrial]) -> Spec:
     """Seconds of the output phase by transfer size, a colour for each way."""
     bars = []
     for number, way in enumerate(dict.fromkeys(row["way"] for row in rows)):
@@ -55,7 +54,7 @@ def times(rows: list[Json]) -> Json:
     return {"data": bars, "layout": layout}
 
 
-def pages(report: Json) -> Json:
+def pages(report: Rewritten) -> Spec:
     """Bytes programmed in the output phase by cause, a bar for each way and size."""
     rows, unit = report["rows"], report["export"]["unit_bytes"]
     names = [f"{binary(row['transfer'])}, {row['way']}" for row in rows]

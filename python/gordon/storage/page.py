@@ -1,22 +1,21 @@
 """The page of a characterisation: bandwidth and latency by transfer size."""
 
 from itertools import groupby
-from typing import Any
+from typing import Any, TypedDict
 
 from gordon.human import binary, figures, short
 from gordon.options.devices import STORAGE_PATTERNS
 from gordon.report import measured
 from gordon.report.entries import COUNT, NUMBER, TEXT, Entry, of
 from gordon.report.numbers import plain
-from gordon.report.run_figures import TONES, Spec, axis, layout
-from gordon.storage.point import Point, series
+from gordon.report.run_figures import TONES, axis, layout, over_sizes, size_axis
+from gordon.storage.point import FLAT, Point, facts, series
 from gordon.storage.result import Characterisation
+from gordon.untyped import Spec
 
 #: Lines of one pattern at several depths.
 DASHES = ("solid", "dash", "dot", "dashdot")
 OPS = {"read": "reads", "write": "writes"}
-#: A series reaches its best from the least size that has this part of it.
-FLAT = 0.9
 
 _TERMS = {
     "outstanding": "Number of requests that wait at the storage at any time (queue depth).",
@@ -100,16 +99,15 @@ def _device(report: Characterisation) -> str:
     if "target" not in report:
         return ""
     target = report["target"]
-    turns = {True: "rotational", False: "not rotational", None: None}[target["rotational"]]
-    facts = ", ".join(part for part in (target["device"], target["model"], turns) if part)
+    about = facts(target, ", ")
     kind = "a scratch file" if report["scratch"] else f"a {target['kind'].replace('-', ' ')}"
-    return f" of {kind}{f' on {facts}' if facts else ''}, with direct I/O"
+    return f" of {kind}{f' on {about}' if about else ''}, with direct I/O"
 
 
-def _settings(report: Characterisation) -> dict[str, Any]:
+def _settings(report: Characterisation) -> dict[str, object]:
     """The inputs, without the points, which the tables have."""
     config = report["provenance"]["config"]
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, value in config.items():
         if key == "device":
             ((kind, made),) = value.items()
@@ -142,17 +140,15 @@ def _bandwidth(points: list[Point], name: str) -> Spec:
     for (load, depth), line in _ordered(points):
         tone = TONES[names.index(load) % len(TONES)]
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": f"{line[0]['pattern']}, {depth} outstanding",
-                "x": [point["size_bytes"] for point in line],
-                "y": [point["bandwidth_mb_s"] for point in line],
-                "text": [binary(point["size_bytes"]) for point in line],
-                "hovertemplate": "%{text}: %{y:.4~g} MB/s",
-                "line": {"color": tone, "dash": DASHES[depths.index(depth) % len(DASHES)]},
-                "marker": {"color": tone, "size": 5},
-            }
+            over_sizes(
+                f"{line[0]['pattern']}, {depth} outstanding",
+                [point["size_bytes"] for point in line],
+                [point["bandwidth_mb_s"] for point in line],
+                tone,
+                "%{y:.4~g} MB/s",
+                line={"color": tone, "dash": DASHES[depths.index(depth) % len(DASHES)]},
+                marker={"color": tone, "size": 5},
+            )
         )
     y = axis("MB/s", type="log", tickformat="~g", dtick="D2", rangemode="normal")
     made = layout(f"Bandwidth of {name} by transfer size", _sizes(points), y)
@@ -201,16 +197,20 @@ def _latency(points: list[Point], name: str) -> Spec:
 
 
 def _sizes(points: list[Point]) -> Spec:
-    """The axis of transfer sizes: at most eight are named, so that they do not overlap."""
-    sizes = sorted({point["size_bytes"] for point in points})
-    named = sizes[:: 1 + (len(sizes) - 1) // 8]
-    ticks = [binary(size) for size in named]
-    return axis("transfer size", type="log", tickvals=named, ticktext=ticks)
+    return size_axis("transfer size", [point["size_bytes"] for point in points])
 
 
-def _lines(points: list[Point]) -> list[dict[str, Any]]:
-    """A row for each line: its best, and the least size that is nearly as good."""
-    rows = []
+class LineRow(TypedDict):
+    """A line: its best point, and the least size that is nearly as good."""
+
+    line: str
+    depth: int
+    best: Point
+    least: Point
+
+
+def _lines(points: list[Point]) -> list[LineRow]:
+    rows: list[LineRow] = []
     for (name, depth), line in _ordered(points):
         best = max(line, key=lambda point: point["bandwidth_mb_s"])
         least = next(p for p in line if p["bandwidth_mb_s"] >= FLAT * best["bandwidth_mb_s"])

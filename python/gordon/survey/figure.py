@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gordon.report.run_figures import Spec, axis, layout
+from gordon.report.run_figures import axis, layout
 from gordon.survey.results import Result
+from gordon.untyped import Spec
 
 #: Where a design has its time and its energy, by model; the first that it has.
 OUTCOMES = ("job", "tasks", "sync", "nosync")

@@ -5,13 +5,14 @@ the file. The same result gives the same bytes.
 """
 
 from collections import Counter
-from typing import Any, Literal
+from typing import Literal
 
 from gordon.report import page
-from gordon.report.run_figures import Spec, axis, layout
+from gordon.report.run_figures import axis, layout
 from gordon.sweep.config import Objective
-from gordon.sweep.result import Level, Row, SweepReport
+from gordon.sweep.result import Level, SweepReport
 from gordon.sweep.rows import best, is_number
+from gordon.untyped import Row, Spec
 
 Quantile = Literal["min", "q1", "q3", "max"]
 
@@ -196,8 +197,8 @@ def _warnings(rows: list[Row]) -> list[tuple[str, str]]:
     return found
 
 
-def _settings(result: SweepReport) -> dict[str, Any]:
-    found: dict[str, Any] = {"command": f"gordon {result['command']}"}
+def _settings(result: SweepReport) -> dict[str, object]:
+    found: dict[str, object] = {"command": f"gordon {result['command']}"}
     found |= result["settings"]
     for name, values in result["ranges"].items():
         many = len(values) > VALUES

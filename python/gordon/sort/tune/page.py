@@ -1,36 +1,22 @@
 """The page of a search of settings, and that of settings from a simulated device."""
 
-from collections.abc import Sequence
 from statistics import fmean, stdev
-from typing import Any, TypedDict
+from typing import Any
 
 from gordon.human import binary, figures, short
 from gordon.report import measured
 from gordon.report.entries import COUNT, NUMBER, SHARE, TEXT, Entry, of
-from gordon.report.run_figures import TONES, Spec, axis, layout
+from gordon.report.run_figures import TONES, axis, layout, level, over_sizes, size_axis, stripe
 from gordon.sort.tune.point import TRANSFERS
 from gordon.sort.tune.search import TrialReport
 from gordon.sort.tune.steer import SteerReport, TriedSize
+from gordon.sort.tune.tried import Tried, costs, settings
 from gordon.sort.tune.tune import TuneReport, gain_sentence, holds, known
+from gordon.untyped import Spec
 
 #: The best settings that the chart of settings has; the table has all.
 MOST = 12
 DEFAULTS = "defaults"
-
-
-class Tried(TypedDict):
-    """The trials of some settings, without the warm-up."""
-
-    what: str
-    trials: int
-    cost: float
-    #: Standard deviation of the trials; None of one trial.
-    sd: float | None
-    over_defaults: float
-    time_s: float | None
-    cpu_s: float | None
-    energy_j: float | None
-    peak_bytes: float | None
 
 
 def render(report: TuneReport) -> str:
@@ -91,47 +77,10 @@ def _unit(report: TuneReport) -> str:
     return "s" if report["objective"] == "time" else "J"
 
 
-def settings(report: TuneReport) -> list[Tried]:
-    """The settings that were tried, the cheapest first."""
-    groups: dict[str, list[TrialReport]] = {}
-    for trial in report["trials"]:
-        if trial["cost"] is not None and trial["role"] != "warm-up":
-            groups.setdefault(trial["what"], []).append(trial)
-    usual = report["gain"]["default"]
-
-    def mean(own: list[TrialReport], key: str) -> float | None:
-        values = [value for trial in own if (value := of(key)(trial)) is not None]
-        return fmean(values) if values else None
-
-    rows: list[Tried] = []
-    for what, own in groups.items():
-        costs = _costs(own)
-        rows.append(
-            {
-                "what": what,
-                "trials": len(own),
-                "cost": fmean(costs),
-                "sd": stdev(costs) if len(costs) > 1 else None,
-                "over_defaults": fmean(costs) / usual,
-                "time_s": mean(own, "time_s"),
-                "cpu_s": mean(own, "cpu_s"),
-                "energy_j": mean(own, "energy_j"),
-                "peak_bytes": mean(own, "peak_resident_bytes"),
-            }
-        )
-    return sorted(rows, key=lambda row: (row["cost"], row["what"]))
-
-
-def _costs(trials: Sequence[TrialReport]) -> list[float]:
-    return [cost for trial in trials if (cost := trial["cost"]) is not None]
-
-
 def _defaults(report: TuneReport) -> tuple[float, float]:
     """Mean and deviation of the trials of the defaults."""
-    costs = _costs(
-        [t for t in report["trials"] if t["what"] == DEFAULTS and t["role"] != "warm-up"]
-    )
-    return fmean(costs), stdev(costs) if len(costs) > 1 else 0.0
+    usual = costs([t for t in report["trials"] if t["what"] == DEFAULTS and t["role"] != "warm-up"])
+    return fmean(usual), stdev(usual) if len(usual) > 1 else 0.0
 
 
 def _best(report: TuneReport, tried: list[Tried]) -> Spec:
@@ -160,17 +109,11 @@ def _best(report: TuneReport, tried: list[Tried]) -> Spec:
     ]
     y = axis("", type="category", autorange="reversed", automargin=True)
     made = layout("The best settings", axis(_cost(report), rangemode="normal"), y)
-    band = {
-        "type": "rect",
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "x0": mean - sd,
-        "x1": mean + sd,
-        "fillcolor": "--band",
-        "line": {"width": 0},
+    more = {
+        "shapes": [stripe(mean - sd, mean + sd, "--band")],
+        "showlegend": False,
+        "height": 130 + 26 * len(rows),
     }
-    more = {"shapes": [band], "showlegend": False, "height": 130 + 26 * len(rows)}
     return {"data": data, "layout": made | more}
 
 
@@ -186,31 +129,24 @@ def _trials(report: TuneReport) -> Spec:
             own = "compare" if trial["role"] == "compare" else ""
             name = DEFAULTS if trial["what"] == DEFAULTS else "other settings"
             roles.setdefault(f"{name}, compared in turn" if own else name, []).append(trial)
-    mean, sd = _defaults(report)
     data = [
         {
             "type": "scatter",
             "mode": "markers",
             "name": name,
             "x": [trial["trial"] for trial in own],
-            "y": _costs(own),
+            "y": costs(own),
             "text": [f"{trial['role']}: {trial['what']}" for trial in own],
             "hovertemplate": f"%{{x}}, %{{text}}: %{{y:.4~g}} {_unit(report)}<extra></extra>",
             "marker": {"color": tone, "size": 7},
         }
         for (name, own), tone in zip(sorted(roles.items()), TONES, strict=False)
     ]
-    shape: Spec = {"xref": "paper", "x0": 0, "x1": 1}
-    shapes = [
-        shape
-        | {"type": "rect", "y0": mean - sd, "y1": mean + sd, "fillcolor": "--band"}
-        | {"line": {"width": 0}},
-        shape
-        | {"type": "line", "y0": mean, "y1": mean}
-        | {"line": {"color": "--storage", "width": 1.2, "dash": "dash"}},
-    ]
     made = layout("Trials in turn", axis("trial"), axis(_cost(report)))
-    return {"data": data, "layout": made | {"shapes": shapes, "showlegend": True, "height": 360}}
+    return {
+        "data": data,
+        "layout": made | {"shapes": level(*_defaults(report)), "showlegend": True, "height": 360},
+    }
 
 
 def _sizes(report: TuneReport) -> Spec | None:
@@ -227,18 +163,14 @@ def _sizes(report: TuneReport) -> Spec | None:
         at = sorted(groups)
         spread = [stdev(groups[size]) if len(groups[size]) > 1 else 0.0 for size in at]
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": name.removesuffix("_transfer"),
-                "x": at,
-                "y": [fmean(groups[size]) for size in at],
-                "error_y": {"type": "data", "array": spread, "color": tone, "thickness": 1.2},
-                "text": [binary(size) for size in at],
-                "hovertemplate": f"%{{text}}: %{{y:.4~g}} {_unit(report)}",
-                "line": {"color": tone},
-                "marker": {"color": tone},
-            }
+            over_sizes(
+                name.removesuffix("_transfer"),
+                at,
+                [fmean(groups[size]) for size in at],
+                tone,
+                f"%{{y:.4~g}} {_unit(report)}",
+                error_y={"type": "data", "array": spread, "color": tone, "thickness": 1.2},
+            )
         )
     if not data:
         return None
@@ -247,13 +179,10 @@ def _sizes(report: TuneReport) -> Spec | None:
 
 
 def _size_axis(data: list[Spec]) -> Spec:
-    sizes = sorted({size for line in data for size in line["x"]})
-    named = sizes[:: 1 + (len(sizes) - 1) // 8]
-    ticks = [binary(size) for size in named]
-    return axis("transfer size", type="log", tickvals=named, ticktext=ticks)
+    return size_axis("transfer size", [size for line in data for size in line["x"]])
 
 
-def _inputs(report: TuneReport) -> dict[str, Any]:
+def _inputs(report: TuneReport) -> dict[str, object]:
     devices = "; ".join(
         f"{one['folder']} on {one['name'] or 'no block device'}"
         + (f" ({one['model']})" if one["model"] else "")
@@ -366,20 +295,17 @@ def _loads(report: SteerReport) -> Spec:
     for row, tone in zip(report["loads"], TONES, strict=False):
         line: list[TriedSize] = sorted(row["tried"], key=lambda one: one["transfer"])
         data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": row["load"],
-                "x": [one["transfer"] for one in line],
-                "y": [one["bandwidth_mb_s"] for one in line],
-                "text": [binary(one["transfer"]) for one in line],
-                "hovertemplate": "%{text}: %{y:.4~g} MB/s",
-                "line": {"color": tone},
-                "marker": {
+            over_sizes(
+                row["load"],
+                [one["transfer"] for one in line],
+                [one["bandwidth_mb_s"] for one in line],
+                tone,
+                "%{y:.4~g} MB/s",
+                marker={
                     "color": tone,
                     "size": [12 if one["transfer"] == row["found"] else 6 for one in line],
                 },
-            }
+            )
         )
     made = layout("Bandwidth by transfer size", _size_axis(data), axis("MB/s"))
     return {"data": data, "layout": made | {"showlegend": True, "height": 400}}
