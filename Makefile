@@ -103,6 +103,7 @@ lint: build
 	$(VENV)/python scripts/build/website.py
 
 bench: build
+	$(VENV)/python bench/start.py
 	$(VENV)/python bench/survey.py
 	$(VENV)/python bench/designs.py
 	$(VENV)/python bench/survey_job.py

@@ -59,6 +59,15 @@ def imported(folder: Path, *args: str) -> list[str]:
     return modules
 
 
+def test_the_package_imports_none_of_its_modules_before_they_are_used() -> None:
+    code = "import sys, gordon; print(*(m for m in sys.modules if m.startswith('gordon')))"
+    env = os.environ | {"PYTHONPATH": str(PYTHON)}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["gordon"]
+
+
 @pytest.mark.parametrize(
     "args",
     [
