@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ import pytest
 
 import gordon
 from gordon import GordonError
-from gordon.run import folder, local
+from gordon.run import folder
+from gordon.run.local import Sizes
 from gordon.workload import App, driver, java, run_app
+from gordon.workload import app as app_module
+from one_cluster import OneCluster, one_cluster
 from serving import need_nodes
 
 from conftest import Run, raises
@@ -41,8 +45,9 @@ sys.exit(3)
 """
 
 
-@pytest.fixture
-def able() -> None:
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneCluster]:
+    """One cluster for all tests of this module."""
     if find_spec("pyspark") is None:
         pytest.skip("there is no PySpark: pip install 'gordon-storage[spark]'")
     try:
@@ -50,6 +55,14 @@ def able() -> None:
     except GordonError as error:
         pytest.skip(f"there is no Java for Spark: {error.args[0]}")
     need_nodes()
+    sizes = Sizes(count=2, memory=1 << 30, disk=None, cores=0.8)
+    with one_cluster(tmp_path_factory.mktemp("cluster"), sizes) as started:
+        yield started
+
+
+@pytest.fixture
+def able(cluster: OneCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster.serves(app_module, monkeypatch)
 
 
 def test_a_program_is_traced_on_every_node_and_in_its_driver(
@@ -100,7 +113,6 @@ def test_a_program_is_traced_on_every_node_and_in_its_driver(
     assert len(report["stages"]) >= 3
     assert (out / report["event_log"]).is_file()
     assert (out / "tasks.parquet").is_file()
-    assert list(tmp_path.glob(f"{local.PREFIX}*")) == []
     surveyed = gordon.survey.run(out)
     assert surveyed["nodes"] == 2
     shown = run("trace", "show", str(out))
@@ -112,7 +124,7 @@ def test_a_program_that_fails_is_an_error_with_its_last_lines(able: None, tmp_pa
     app, out = tmp_path / "failing.py", tmp_path / "run"
     app.write_text(FAILING)
     with raises("app-failed", "exit status 3", "ValueError: no such year"):
-        run_app(App(app), out, nodes=1, memory="1GiB")
+        run_app(App(app), out, nodes=2, memory="1GiB", cores=0.8)
     report: Any = folder.read(out)
     assert report["exit_status"] == 3
     assert "exit status 3" in report["error"]
@@ -120,7 +132,7 @@ def test_a_program_that_fails_is_an_error_with_its_last_lines(able: None, tmp_pa
     assert "on stdout" in (out / "logs/driver.log").read_text()
     app.write_text("print('no Spark')")
     with raises("not-on-nodes", "event log"):
-        run_app(App(app), tmp_path / "other", nodes=1, memory="1GiB")
+        run_app(App(app), tmp_path / "other", nodes=2, memory="1GiB", cores=0.8)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import dataclasses
 import html
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,10 +25,10 @@ from gordon.cli.workload_run import JOBS
 from gordon.run import folder, load, local
 from gordon.run.control_groups import ControlGroup
 from gordon.run.folder import RunFolder
-from gordon.run.local import LocalNodes, Sizes
+from gordon.run.local import Sizes
 from gordon.workload import java, jobs, verify
 from gordon.workload.run import Corpus, Work, _failed, _job_session, _spread, _view
-from gordon.workload.standalone import Standalone
+from one_cluster import OneCluster, nothing_left, one_cluster
 from serving import eventually, need_nodes
 
 from conftest import Run, raises
@@ -48,11 +47,6 @@ def isolated() -> None:
     need_nodes()
 
 
-def nothing_left(place: Path) -> bool:
-    mounts = Path("/proc/self/mountinfo").read_text()
-    return str(place) not in mounts and not list(place.glob(f"{local.PREFIX}*"))
-
-
 def columns(trace: Path) -> dict[str, list[float]]:
     found: dict[str, list[float]] = json.loads(gordon._core.trace_summary(str(trace)))["samples"]
     return found
@@ -63,67 +57,6 @@ def read_bytes(folder: Path) -> int:
     device = folder.stat().st_dev
     stat = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat").read_text()
     return int(stat.split()[2]) * 512
-
-
-@pytest.mark.parametrize("job", ["sort"])
-def test_a_job_is_traced_on_every_node(run: Run, tmp_path: Path, job: str) -> None:
-    out = tmp_path / "run"
-    size = 20 * MB
-    ran = run("workload", "run", job, "--size", "20MB", "--nodes", "2", "--memory", "1GiB",
-              "--cores", "0.5", "-o", str(out))  # fmt: skip
-    assert "2 nodes traced" in ran.out
-    report: Any = folder.read(out)
-    assert [(node["name"], node["role"], node["status"]) for node in report["nodes"]] == [
-        ("node-1", "worker", "complete"),
-        ("node-2", "worker", "complete"),
-        ("driver", "driver", "complete"),
-    ]
-    assert report["limits"]["cores"] == 0.5
-    assert (out / report["event_log"]).is_file()
-    *workers, driver = report["nodes"]
-    assert 0 < driver["totals"]["cpu_s"] < report["totals"]["machine"]["cpu_s"]
-    # Results and closures cross its network; the data of the job does not.
-    assert 10_000 < driver["totals"]["rx_bytes"] < size / 4
-    assert driver["totals"]["read_bytes"] < size / 4
-    (machine,) = report["machines"]
-    assert machine["cores"] == os.cpu_count()
-    assert machine["span_s"] == pytest.approx(report["duration_s"], abs=2.0)
-    is_full = machine["full_s"] > load.MUCH * machine["span_s"]
-    assert is_full == any(text.startswith("all ") for text in report["warnings"])
-    for node in workers:
-        # None is held back by its quota on a machine that has no cores left.
-        assert 0 <= node["load"]["throttled_s"] <= machine["span_s"] * machine["cores"]
-    assert report["verification"]["passed"]
-    assert report["engine"]["settings"]["spark.sql.adaptive.enabled"] == "false"
-    # Spark reads the input of a sort twice, the second time from the page cache.
-    for node in workers:
-        assert node["totals"]["read_bytes"] == pytest.approx(size / 2, rel=0.3)
-        assert node["totals"]["write_bytes"] >= size / 2
-        assert node["totals"]["cpu_s"] > 0.5
-        assert max(columns(out / node["name"])["memory_bytes"]) <= 1 << 30
-    engine = report["totals"]["engine"]
-    remote = engine["shuffle_read_remote_bytes"]
-    received = report["totals"]["nodes"]["rx_bytes"]
-    # Classes and results cross the network too.
-    assert remote < received < remote + 30 * MB
-    assert report["totals"]["nodes"]["cpu_s"] > engine["cpu_ns"] / 1e9
-    # Of the job alone, and not of the check of its input.
-    assert engine["input_bytes"] == 2 * report["data"]["bytes"]
-    checks = report["totals"]["checks"]
-    assert {(check["name"], check["with"]) for check in checks} == {
-        ("cpu_s", "machine"), ("cpu_s", "engine"), ("rx_bytes", "engine"), ("tx_bytes", "engine"),
-        ("write_bytes", "engine"), ("read_bytes", "engine"), ("input_bytes", "corpus"),
-    }  # fmt: skip
-    assert [check for check in checks if not check["passed"]] == []
-    stages = [stage["name"].partition(": ")[2] for stage in report["stages"]]
-    assert stages == ["scan text, sample", "scan text, exchange", "exchange, sort, write"]
-    assert (out / "stages.parquet").exists()
-    assert (out / "tasks.parquet").exists()
-    assert nothing_left(tmp_path)
-    surveyed = gordon.survey.run(out, space="gordon-2009", model="stages", nodes=4)
-    assert surveyed["designs"]
-    predicted = gordon.survey.run(out)
-    assert predicted["nodes"] == 2
 
 
 def seed_text(folder: Path) -> list[Path]:
@@ -139,50 +72,97 @@ def seed_text(folder: Path) -> list[Path]:
     return [text, pages]
 
 
-@dataclasses.dataclass
-class Running:
-    """A cluster on two nodes."""
-
-    nodes: LocalNodes
-    standalone: Standalone
-    output: Path
-    """The folder that is on the disk of each node."""
-
-
 @pytest.fixture(scope="class")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One cluster for the tests of a class. Runs in this process have nodes of the same names, so
-    that no other test may run meanwhile."""
-    place = tmp_path_factory.mktemp("cluster")
-    logs = place / "logs"
-    logs.mkdir()
-    # A worker has half of the memory, which is that of an executor by the defaults of Spark.
-    with LocalNodes(place, Sizes(count=2, memory=2 << 30, disk=1 << 30)) as nodes:
-        output = nodes.folder / "out"
-        output.mkdir()
-        with Standalone(nodes, java.find().home, output, logs) as standalone:
-            yield Running(nodes, standalone, output)
-    assert nothing_left(place)
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneCluster]:
+    """One cluster for the tests of a class. A worker has half of the memory, which is that of an
+    executor by the defaults of Spark."""
+    sizes = Sizes(count=2, memory=2 << 30, disk=1 << 30, cores=0.7)
+    with one_cluster(tmp_path_factory.mktemp("cluster"), sizes) as started:
+        yield started
 
 
 class TestOneCluster:
-    """Tests that use a cluster as it is."""
+    """Tests that use a cluster as it is. All others of this module are about the start of one, or
+    about how it ends, and start their own."""
+
+    def test_a_job_is_traced_on_every_node(
+        self, cluster: OneCluster, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cluster.serves(sys.modules["gordon.workload.run"], monkeypatch)
+        out = tmp_path / "run"
+        size = 20 * MB
+        ran = run("workload", "run", "sort", "--size", "20MB", "--nodes", "2", "--memory", "2GiB",
+                  "--cores", "0.7", "-o", str(out))  # fmt: skip
+        assert "2 nodes traced" in ran.out
+        report: Any = folder.read(out)
+        assert [(node["name"], node["role"], node["status"]) for node in report["nodes"]] == [
+            ("node-1", "worker", "complete"),
+            ("node-2", "worker", "complete"),
+            ("driver", "driver", "complete"),
+        ]
+        assert report["limits"]["cores"] == 0.7
+        assert (out / report["event_log"]).is_file()
+        *workers, driver = report["nodes"]
+        assert 0 < driver["totals"]["cpu_s"] < report["totals"]["machine"]["cpu_s"]
+        # Results and closures cross its network; the data of the job does not.
+        assert 10_000 < driver["totals"]["rx_bytes"] < size / 4
+        assert driver["totals"]["read_bytes"] < size / 4
+        (machine,) = report["machines"]
+        assert machine["cores"] == os.cpu_count()
+        assert machine["span_s"] == pytest.approx(report["duration_s"], abs=2.0)
+        is_full = machine["full_s"] > load.MUCH * machine["span_s"]
+        assert is_full == any(text.startswith("all ") for text in report["warnings"])
+        for node in workers:
+            # None is held back by its quota on a machine that has no cores left.
+            assert 0 <= node["load"]["throttled_s"] <= machine["span_s"] * machine["cores"]
+        assert report["verification"]["passed"]
+        assert report["engine"]["settings"]["spark.sql.adaptive.enabled"] == "false"
+        # Spark reads the input of a sort twice, the second time from the page cache.
+        for node in workers:
+            assert node["totals"]["read_bytes"] == pytest.approx(size / 2, rel=0.3)
+            assert node["totals"]["write_bytes"] >= size / 2
+            assert node["totals"]["cpu_s"] > 0.5
+            assert max(columns(out / node["name"])["memory_bytes"]) <= 2 << 30
+        engine = report["totals"]["engine"]
+        remote = engine["shuffle_read_remote_bytes"]
+        received = report["totals"]["nodes"]["rx_bytes"]
+        # Classes and results cross the network too.
+        assert remote < received < remote + 30 * MB
+        assert report["totals"]["nodes"]["cpu_s"] > engine["cpu_ns"] / 1e9
+        # Of the job alone, and not of the check of its input.
+        assert engine["input_bytes"] == 2 * report["data"]["bytes"]
+        checks = report["totals"]["checks"]
+        assert {(check["name"], check["with"]) for check in checks} == {
+            ("cpu_s", "machine"), ("cpu_s", "engine"), ("rx_bytes", "engine"),
+            ("tx_bytes", "engine"), ("write_bytes", "engine"), ("read_bytes", "engine"),
+            ("input_bytes", "corpus"),
+        }  # fmt: skip
+        assert [check for check in checks if not check["passed"]] == []
+        stages = [stage["name"].partition(": ")[2] for stage in report["stages"]]
+        assert stages == ["scan text, sample", "scan text, exchange", "exchange, sort, write"]
+        assert (out / "stages.parquet").exists()
+        assert (out / "tasks.parquet").exists()
+        surveyed = gordon.survey.run(out, space="gordon-2009", model="stages", nodes=4)
+        assert surveyed["designs"]
+        predicted = gordon.survey.run(out)
+        assert predicted["nodes"] == 2
 
     def test_all_jobs_run_on_two_nodes_and_write_to_their_disks(
-        self, running: Running, tmp_path: Path
+        self, cluster: OneCluster, tmp_path: Path
     ) -> None:
-        nodes, output = running.nodes, running.output
+        nodes, standalone = cluster.nodes, cluster.standalone
+        output = standalone.output
         made = RunFolder(tmp_path / "run")
         made.path.mkdir()
         sources: list[Any] = [*seed_text(tmp_path)]
         own = {
             "spark.driver.host": nodes.address,
             "spark.driver.bindAddress": nodes.address,
-            "spark.executor.memory": f"{running.standalone.memory_mib}m",
+            "spark.executor.memory": f"{standalone.memory_mib}m",
             "spark.sql.shuffle.partitions": "2",
         }
         name, home = Work(jobs.get("sort"), {}, [], 1), java.find()
-        with _job_session(made, name, running.standalone.master, home, own) as session:
+        with _job_session(made, name, standalone.master, home, own) as session:
             for job in jobs.JOBS.values():
                 given = {"size": 2 * MB, "partitions": 4} if job.id == "randomwriter" else {}
                 work = Work(job, job.complete(given), [], 1)
@@ -196,11 +176,9 @@ class TestOneCluster:
                 }, job.id
                 result = verify.verify(session, job.id, inputs, f"file://{view}", work.parameters)
                 assert result["passed"], (job.id, result)
-                for place in (view, output / "result", *nodes.folder.glob("node-*/input"),
-                              *nodes.folder.glob("node-*/out/result")):  # fmt: skip
-                    shutil.rmtree(place, ignore_errors=True)
+                cluster.clear()
 
-    def test_a_job_runs_on_an_existing_cluster(self, running: Running, tmp_path: Path) -> None:
+    def test_a_job_runs_on_an_existing_cluster(self, cluster: OneCluster, tmp_path: Path) -> None:
         hosts, text = tmp_path / "hosts", tmp_path / "text"
         hosts.write_text("first\n")
         text.write_text("".join(topics.topics.values()))
@@ -210,9 +188,9 @@ class TestOneCluster:
         places = ["--input", f"file://{text}", "--result", f"file://{tmp_path}/result"]
         traced = ["--hosts", str(hosts), "--via", via, "-o", str(tmp_path / "run")]
         subprocess.run(
-            [*command, "--master", running.standalone.master, *places, *traced],
+            [*command, "--master", cluster.standalone.master, *places, *traced],
             check=True,
-            env=os.environ | {"SPARK_LOCAL_IP": running.nodes.address},
+            env=os.environ | {"SPARK_LOCAL_IP": cluster.nodes.address},
         )
         report: Any = folder.read(tmp_path / "run")
         assert report["verification"]["passed"]

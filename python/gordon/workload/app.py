@@ -26,7 +26,6 @@ from gordon.run.report import RunJob, RunResult
 from gordon.workload import java, local_run, spark
 from gordon.workload.driver import environment, last_lines
 from gordon.workload.run import check_interval
-from gordon.workload.standalone import Standalone
 
 #: Lines of the output of a failed program in its error.
 LAST_LINES = 3
@@ -150,12 +149,7 @@ def _run(
 ) -> None:
     made.report["warnings"] += nodes.warnings
     made.report["limits"] = nodes.limits()
-    logs = made.path / "logs"
-    logs.mkdir()
-    output = nodes.folder / "out"
-    output.mkdir()
-    notify("starting Spark")
-    with Standalone(nodes, found.home, output, logs) as cluster:
+    with local_run.spark_on(nodes, made, found, notify) as cluster:
         settings = {
             "spark.master": cluster.master,
             "spark.submit.deployMode": "client",
@@ -177,7 +171,7 @@ def _run(
             "settings": settings,
         }
         variables = {"PYSPARK_PYTHON": sys.executable} | environment(nodes.driver, found)
-        log = logs / "driver.log"
+        log = made.path / local_run.LOGS / "driver.log"
         local_run.drop_caches(made)
         with local_run.capture(made, nodes, command, interval_ns), log.open("wb") as printed:
             notify(f"running {app.path}")

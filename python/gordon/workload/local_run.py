@@ -1,9 +1,9 @@
-"""Runs of programs on local nodes: the sizes of the nodes, their capture, and
-the event log of Spark."""
+"""Runs of programs on local nodes: the sizes of the nodes, Spark on them, their capture, and the
+event log of Spark."""
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,8 +18,13 @@ from gordon.run.capture import Host, NodeCapture, node_sums, trace_totals
 from gordon.run.folder import MISSING, RunFolder
 from gordon.run.local import LocalNodes, Node, Sizes
 from gordon.run.report import CaptureScope
-from gordon.workload.standalone import HEAP_SHARE, WORK
+from gordon.workload import java
+from gordon.workload.standalone import HEAP_SHARE, WORK, Standalone
 
+#: Folder of the output of a job; on each node it is one on the node's disk.
+OUTPUT = "out"
+#: Folder of a run with what programs print.
+LOGS = "logs"
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 #: Bytes of the heap with which Spark starts an executor, at least: 1.5 times the 300 MiB that it
 #: reserves (UnifiedMemoryManager.scala).
@@ -62,6 +67,19 @@ def sizes_of(
             kind="out-of-range",
         )
     return Sizes(nodes, bytes_, disk, network, cores, rate)
+
+
+@contextmanager
+def spark_on(
+    nodes: LocalNodes, made: RunFolder, found: java.Java, notify: Callable[[str], None]
+) -> Iterator[Standalone]:
+    """A cluster of Spark on the nodes, whose logs are part of the run."""
+    output, logs = nodes.folder / OUTPUT, made.path / LOGS
+    output.mkdir()
+    logs.mkdir()
+    notify("starting Spark")
+    with Standalone(nodes, found.home, output, logs) as cluster:
+        yield cluster
 
 
 def event_log_settings(made: RunFolder) -> dict[str, str]:

@@ -31,7 +31,6 @@ from gordon.workload import java, jobs, local_run, settings, spark, verify
 from gordon.workload.data import generate
 from gordon.workload.driver import Driver, JobFailed, Request
 from gordon.workload.session import describe, opened
-from gordon.workload.standalone import Standalone
 
 #: Bytes of a file of the input, at least and at most; each node should get several.
 SMALLEST_PART, LARGEST_PART = 1 << 20, 64 << 20
@@ -197,12 +196,8 @@ def _run_locally(
         made.report["warnings"] += nodes.warnings
         made.report["limits"] = nodes.limits()
         inputs = _spread(made, work, nodes, corpus)
-        output = nodes.folder / "out"
-        output.mkdir()
-        logs = made.path / "logs"
-        logs.mkdir()
-        work.notify("starting Spark")
-        with Standalone(nodes, found.home, output, logs) as cluster:
+        with local_run.spark_on(nodes, made, found, work.notify) as cluster:
+            result = cluster.output / "result"
             own = {
                 "spark.driver.host": nodes.driver.address,
                 "spark.driver.bindAddress": nodes.driver.address,
@@ -222,13 +217,14 @@ def _run_locally(
                 "job": work.job.id,
                 "parameters": work.parameters,
                 "inputs": inputs,
-                "output": f"file://{output}/result",
+                "output": f"file://{result}",
                 "master": cluster.master,
                 "settings": own | local_run.event_log_settings(made),
                 "java_home": str(found.home),
                 "java_version": found.version,
             }
-            with Driver(nodes.driver, found, request, logs / "driver.log") as driver:
+            log = made.path / local_run.LOGS / "driver.log"
+            with Driver(nodes.driver, found, request, log) as driver:
                 made.report["engine"] = driver.engine
                 is_cold = local_run.drop_caches(made)
                 with local_run.capture(made, nodes, work.command, work.interval_ns):
@@ -244,7 +240,7 @@ def _run_locally(
         checks.compare_engine(
             made.report, has_disks=nodes.is_isolated, is_cold=is_cold, has_network=True
         )
-        view = _view(nodes, output / "result")
+        view = _view(nodes, result)
         _verify(made, work, f"local[{os.cpu_count() or 1}]", found, inputs, f"file://{view}")
 
 
