@@ -40,7 +40,10 @@ FILES = {
     ),
     "objects": (
         "caches of objects",
-        ("object-cache-stats", "object-cache-recovery", "object-cache-checked"),
+        (
+            *("object-cache-stats", "object-cache-recovery", "object-cache-checked"),
+            *("serve-stats", "warmed"),
+        ),
     ),
     "storage": (
         "bandwidth",

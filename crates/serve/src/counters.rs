@@ -96,6 +96,7 @@ impl Counters {
 
 /// Counts by how requests were served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ServeResults")]
 pub struct Results {
     /// Fresh, from DRAM.
     pub dram: u64,
@@ -115,6 +116,7 @@ pub struct Results {
 
 /// What a server has counted since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ServeCounts")]
 pub struct Counts {
     /// Requests answered.
     pub requests: u64,

@@ -45,7 +45,8 @@ impl PowerModel {
 }
 
 /// The modelled energy of the memories since the start.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ServeEnergy")]
 pub struct Energy {
     /// DRAM that nothing accesses.
     pub dram_idle_j: f64,

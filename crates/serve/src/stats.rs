@@ -4,11 +4,12 @@ use crate::counters::Counts;
 use crate::power::Energy;
 use crate::site::Site;
 use gordon_objectcache::{Recovery, Stats};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
 
 /// The figures of a server.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ServeStats {
     /// `serve-stats`.
     pub kind: &'static str,
@@ -45,7 +46,7 @@ pub struct ServeStats {
 }
 
 /// The result of `warm`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warmed {
     /// Paths that were requested.
     pub requested: u64,

@@ -17,10 +17,10 @@ import re
 import signal
 import socket as sockets
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from gordon import _core
 from gordon.cache import flashcache
@@ -28,15 +28,28 @@ from gordon.cache.admission import admission as parsed
 from gordon.cache.objects import ENDURANCE
 from gordon.errors import GordonError
 from gordon.options import Device, several
+from gordon.reports.objects import ObjectCacheChecked, ServeStats, Warmed
+from gordon.untyped import Config
 
 __all__ = ["check", "purge", "serve", "stat", "warm"]
-
-Json = dict[str, Any]
 
 #: Default number of clients of the core (`Limits` in crates/serve/src/server/mod.rs).
 _CLIENTS = 4096
 #: Time to wait for a server that checks all of its flash or fetches many paths.
 _PATIENCE_S = 3600.0
+
+
+class Listening(TypedDict):
+    """The addresses of a server, and its control socket."""
+
+    urls: list[str]
+    socket: str | None
+
+
+class Purged(TypedDict):
+    """The number of objects that were removed."""
+
+    purged: int
 
 
 def serve(
@@ -63,9 +76,9 @@ def serve(
     threads: int = 1,
     clients: int | None = None,
     client_memory: str | None = None,
-    ready: Callable[[Json], None] = lambda _: None,
+    ready: Callable[[Listening], None] = lambda _: None,
     reloaded: Callable[[str | None], None] = lambda _: None,
-) -> Json:
+) -> ServeStats:
     """Serves the files of `root` or the responses of `origin` until a signal handler raises;
     returns the last statistics.
 
@@ -130,7 +143,9 @@ def serve(
     announce = lambda where: ready(json.loads(where))  # noqa: E731
     _allow_descriptors(clients)
     with _hangups() as asked:
-        stats: Json = json.loads(_core.cache_serve(json.dumps(config), announce, asked, reloaded))
+        stats: ServeStats = json.loads(
+            _core.cache_serve(json.dumps(config), announce, asked, reloaded)
+        )
     return stats
 
 
@@ -176,7 +191,7 @@ def _years(text: str) -> float:
     return float(found[1])
 
 
-def _power(design: Json, dram: int, flash: int) -> Json:
+def _power(design: Config, dram: int, flash: int) -> dict[str, float]:
     """Watts and joules of the memories of a design, scaled to the sizes of this cache."""
     memory, chip = design["dram"], design["flash"]
     gbits = 8 * dram / 2**30
@@ -244,12 +259,15 @@ class _Unix(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def _command(socket: str, method: str, target: str, body: Json | None = None) -> Json:
+def _command(
+    socket: str, method: str, target: str, body: Mapping[str, object] | None = None
+) -> Any:
+    """The answer of a server."""
     try:
         connection = _Unix(socket)
         connection.request(method, target, None if body is None else json.dumps(body))
         response = connection.getresponse()
-        found: Json = json.loads(response.read())
+        found = json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise GordonError(
@@ -262,27 +280,31 @@ def _command(socket: str, method: str, target: str, body: Json | None = None) ->
     return found
 
 
-def stat(socket: str) -> Json:
+def stat(socket: str) -> ServeStats:
     """The statistics of a server that runs. Keys are in snake_case and carry their units. Raises
     GordonError if none answers."""
-    return _command(socket, "GET", "/stats")
+    found: ServeStats = _command(socket, "GET", "/stats")
+    return found
 
 
-def purge(socket: str, path: str, *, prefix: bool = False) -> Json:
+def purge(socket: str, path: str, *, prefix: bool = False) -> Purged:
     """Removes a path, with all its variants, or every path that begins with it.
 
     It stays removed after a crash. Returns `purged`, the number of objects. Raises GordonError.
     """
-    return _command(socket, "POST", "/purge", {"path": path, "prefix": prefix})
+    done: Purged = _command(socket, "POST", "/purge", {"path": path, "prefix": prefix})
+    return done
 
 
-def check(socket: str) -> Json:
+def check(socket: str) -> ObjectCacheChecked:
     """Verifies every object in flash; returns `objects`, `bytes` and `damaged`. Damaged objects are
     removed. Raises GordonError."""
-    return _command(socket, "POST", "/check", {})
+    found: ObjectCacheChecked = _command(socket, "POST", "/check", {})
+    return found
 
 
-def warm(socket: str, paths: Sequence[str]) -> Json:
+def warm(socket: str, paths: Sequence[str]) -> Warmed:
     """Requests paths so that they are in the cache; returns `requested`, `stored`, `failed` and
     `bytes`. Raises GordonError."""
-    return _command(socket, "POST", "/warm", {"paths": several(paths)})
+    done: Warmed = _command(socket, "POST", "/warm", {"paths": several(paths)})
+    return done

@@ -1,15 +1,21 @@
 """The screens of `gordon cache serve` and of the commands for a server that runs."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Literal, get_args
 
 from gordon.cli import say
 from gordon.cli.terminal import Output
 from gordon.human import figures, percent, short
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from gordon.cache.live import Listening, Purged
+    from gordon.reports.objects import ObjectCacheChecked, ServeStats, Warmed
+
+Result = Literal["dram", "flash", "stale", "revalidated", "miss", "expired", "bypass"]
+#: The ways in which requests are served.
+RESULTS: tuple[Result, ...] = get_args(Result)
 
 
-def ready(console: Output, source: str, where: Json) -> None:
+def ready(console: Output, source: str, where: "Listening") -> None:
     console.text(f"{source}: served at")
     for url in where["urls"]:
         console.text(f"  {url}/ (dashboard: {url}/-/cache)")
@@ -24,7 +30,7 @@ def reloaded(error: str | None) -> None:
         say(f"not reloaded: {error}", kind="warning")
 
 
-def stopped(console: Output, stats: Json) -> None:
+def stopped(console: Output, stats: "ServeStats") -> None:
     console.text(f"stopped after {stats['requests']['requests']:,} requests; the cache is closed")
 
 
@@ -32,9 +38,10 @@ def _percent(part: float | None) -> str:
     return "-" if part is None else percent(part)
 
 
-def stats(console: Output, found: Json) -> None:
+def stats(console: Output, found: "ServeStats") -> None:
     requests, cache = found["requests"], found["cache"]
-    results, sent = requests["results"], requests["bytes_sent"]
+    results, bytes_sent = requests["results"], requests["bytes_sent"]
+    sent = short(sum(bytes_sent[result] for result in RESULTS), "B")
     console.text(f"{found['source']}: up {found['uptime_s']:,.0f} s")
     console.text(
         f"requests: {requests['requests']:,}; hit ratio {_percent(found['hit_ratio'])}, of bytes "
@@ -46,9 +53,9 @@ def stats(console: Output, found: Json) -> None:
         f"missed, {results['expired']:,} expired, {results['bypass']:,} not looked up"
     )
     console.text(
-        f"bytes: {short(sum(sent.values()), 'B')} sent, {short(requests['origin_bytes'], 'B')} "
-        f"fetched; {requests['origin_requests']:,} fetches, {requests['origin_failures']:,} failed,"
-        f" {requests['collapsed']:,} requests waited for the fetch of another"
+        f"bytes: {sent} sent, {short(requests['origin_bytes'], 'B')} fetched; "
+        f"{requests['origin_requests']:,} fetches, {requests['origin_failures']:,} failed, "
+        f"{requests['collapsed']:,} requests waited for the fetch of another"
     )
     console.text(
         f"clients: {found['connections']:,} connections of at most "
@@ -87,17 +94,17 @@ def stats(console: Output, found: Json) -> None:
     console.text(f"power (modelled): {figures(found['energy']['mean_w'])} W on average")
 
 
-def purged(console: Output, path: str, done: Json) -> None:
+def purged(console: Output, path: str, done: "Purged") -> None:
     console.text(f"{path}: {done['purged']:,} objects purged")
 
 
-def checked(console: Output, found: Json) -> None:
+def checked(console: Output, found: "ObjectCacheChecked") -> None:
     console.text(
         f"{found['objects']:,} objects, {short(found['bytes'], 'B')}: {found['damaged']:,} damaged"
     )
 
 
-def warmed(console: Output, done: Json) -> None:
+def warmed(console: Output, done: "Warmed") -> None:
     console.text(
         f"{done['requested']:,} paths requested: {done['stored']:,} answered, "
         f"{done['failed']:,} failed; {short(done['bytes'], 'B')}"

@@ -149,3 +149,120 @@ class ObjectCacheChecked(TypedDict):
     damaged: int
     #: Objects verified.
     objects: int
+
+
+class ServeEnergy(TypedDict):
+    """The modelled energy of the memories since the start."""
+
+    #: Accesses of DRAM.
+    dram_active_j: float
+    #: DRAM that nothing accesses.
+    dram_idle_j: float
+    #: Flash that nothing accesses.
+    flash_idle_j: float
+    #: Reads of flash.
+    flash_read_j: float
+    #: Writes to flash.
+    flash_write_j: float
+    #: Mean power of all of these.
+    mean_w: float
+
+
+class ServeResults(TypedDict):
+    """Counts by how requests were served."""
+
+    #: Not looked up: other methods, ranges that are not stored, answers without a body.
+    bypass: int
+    #: Fresh, from DRAM.
+    dram: int
+    #: In the cache, but no longer current.
+    expired: int
+    #: Fresh, from flash.
+    flash: int
+    #: Not in the cache.
+    miss: int
+    #: From the cache, after the origin confirmed it.
+    revalidated: int
+    #: Stale, where that is allowed.
+    stale: int
+
+
+class ServeCounts(TypedDict):
+    """What a server has counted since its start."""
+
+    #: Responses that ended early.
+    aborted: int
+    #: Bytes of bodies by result.
+    bytes_sent: ServeResults
+    #: Requests that waited for the fetch of another one.
+    collapsed: int
+    #: Connections of clients.
+    connections_accepted: int
+    #: Connections refused because there were too many.
+    connections_refused: int
+    #: Bytes of bodies from there.
+    origin_bytes: int
+    #: Requests to the origin that failed.
+    origin_failures: int
+    #: Requests to the origin, or reads of files.
+    origin_requests: int
+    #: Requests refused because memory for clients was exhausted.
+    refused_for_memory: int
+    #: Requests answered.
+    requests: int
+    #: Requests by result; pages of the server itself are in none.
+    results: ServeResults
+    #: Responses with statuses 1xx to 5xx.
+    statuses: list[int]
+
+
+@final
+class ServeStats(TypedDict):
+    """The figures of a server."""
+
+    #: Writes of the access log that failed.
+    access_log_errors: int
+    #: Part of the bytes that the cache answered.
+    byte_hit_ratio: float | None
+    #: The cache.
+    cache: ObjectCacheStats
+    #: Memory of bodies on their way to clients.
+    client_memory: int
+    #: Its limit.
+    client_memory_limit: int
+    #: Open connections.
+    connections: int
+    #: Connections that may be open.
+    connections_limit: int
+    #: The modelled energy of DRAM and flash.
+    energy: ServeEnergy
+    #: Fetches that run.
+    fetches: int
+    #: Part of the requests that the cache answered; `None` before the first one.
+    hit_ratio: float | None
+    #: `serve-stats`.
+    kind: str
+    #: What was found when the cache was opened.
+    recovery: ObjectCacheRecovery
+    #: Requests and bytes.
+    requests: ServeCounts
+    #: Where the content comes from.
+    source: str
+    #: Seconds since the start.
+    uptime_s: float
+    #: The version of Gordon.
+    version: str
+
+
+@final
+class Warmed(TypedDict):
+    """The result of `warm`."""
+
+    #: Bytes of their bodies.
+    bytes: int
+    #: Paths that were not answered with success.
+    failed: int
+    #: Paths that were requested.
+    requested: int
+    #: Paths that are in the cache now.
+    stored: int

@@ -9,16 +9,19 @@ use gordon_objectcache::{
     Checked as ObjectCacheChecked, Recovery as ObjectCacheRecovery, Stats as ObjectCacheStats,
 };
 use gordon_probe::{CharacteriseReport, TargetDescription};
+use gordon_serve::{ServeStats, Warmed};
 use gordon_sort::{Generated, Settings, SortReport, Validated};
 use gordon_store::{CheckReport, ExportReport, RepairReport, Wear};
 use gordon_workload::CorpusManifest;
 
 pub(crate) const KINDS: [Kind; 1] = [Kind::of::<Settings>("sort")];
 
-pub(crate) const REPORTS: [ReportKind; 18] = [
+pub(crate) const REPORTS: [ReportKind; 20] = [
     ReportKind::of::<ObjectCacheStats>("object-cache-stats"),
     ReportKind::of::<ObjectCacheRecovery>("object-cache-recovery"),
     ReportKind::of::<ObjectCacheChecked>("object-cache-checked"),
+    ReportKind::of::<ServeStats>("serve-stats"),
+    ReportKind::of::<Warmed>("warmed"),
     ReportKind::of::<SortReport>("sort-report"),
     ReportKind::of::<Generated>("generated"),
     ReportKind::of::<Validated>("validated"),
