@@ -2,13 +2,27 @@
 //! arrive at any time, readers keep segments pinned, writes fail, and the host crashes.
 
 use gordon_cache::tiered::{
-    Action, Admission, DirectoryEntry, LogShape, ObjectSize, Place, Removal, TieredMachine,
+    Action, Admission, DirectoryEntry, LogShape, ObjectSize, Place, Removal, SetEntry, SetShape,
+    TieredMachine,
 };
 use gordon_units::{Ns, SplitMix64};
 use std::collections::{BTreeMap, HashMap};
 
 const SHAPE: LogShape =
-    LogShape { segments: 5, stride: 4096, capacity: 4000, unit: 64, reinsert: true };
+    LogShape { segments: 5, stride: 4096, capacity: 4000, unit: 64, reinsert: true, sets: None };
+
+/// Objects of at most 384 bytes, which are about half of them, move to sets.
+const SETS: SetShape = SetShape { sets: 5, bytes: 4096, room: 1000, largest: 384, threshold: 2 };
+
+/// A set that is being written.
+struct SetWrite {
+    set: u32,
+    content: Vec<(SetEntry, Content)>,
+    before: Vec<(SetEntry, Content)>,
+    moved: Vec<(u64, u64)>,
+    /// Whether the machine has requested the write.
+    is_update: bool,
+}
 
 /// An object: its key and its version.
 type Content = (u64, u64);
@@ -31,6 +45,11 @@ struct Driver {
     /// Segments in memory.
     buffers: BTreeMap<u32, Vec<(DirectoryEntry, Content, u64)>>,
     medium: Vec<OnMedium>,
+    sets: Vec<Vec<(SetEntry, Content)>>,
+    /// Sets whose update was requested, and the one that is being written.
+    updates: Vec<u32>,
+    set_write: Option<SetWrite>,
+    in_sets: u64,
     writing: Vec<u32>,
     preparing: Option<u32>,
     /// Contents of the segment that was prepared.
@@ -58,6 +77,10 @@ impl Driver {
             dram: BTreeMap::new(),
             buffers: BTreeMap::new(),
             medium: vec![OnMedium::default(); shape.segments as usize],
+            sets: vec![Vec::new(); shape.sets.map_or(0, |sets| sets.sets as usize)],
+            updates: Vec::new(),
+            set_write: None,
+            in_sets: 0,
             writing: Vec::new(),
             preparing: None,
             prepared: Vec::new(),
@@ -130,6 +153,7 @@ impl Driver {
                 Action::Prepare { segment } => {
                     assert!(self.preparing.replace(segment).is_none());
                 }
+                Action::UpdateSet { set } => self.updates.push(set),
             }
         }
         let (_, bytes) = self.machine.in_dram();
@@ -140,6 +164,8 @@ impl Driver {
     fn is_elsewhere(&self, content: Content, offset: u64) -> bool {
         let segments = self.buffers.values().chain(self.medium.iter().map(|it| &it.entries));
         self.dram.values().any(|held| *held == content)
+            || (0..self.sets.len())
+                .any(|set| self.content_of(set as u32).iter().any(|(_, held)| *held == content))
             || segments.flatten().any(|(entry, held, _)| {
                 *held == content
                     && entry.offset != offset
@@ -147,8 +173,113 @@ impl Driver {
             })
     }
 
+    /// The content of a set, as a reader sees it.
+    fn content_of(&self, set: u32) -> &[(SetEntry, Content)] {
+        match &self.set_write {
+            Some(write) if write.set == set => &write.content,
+            _ => &self.sets[set as usize],
+        }
+    }
+
+    /// Starts to write a set: without the object of a key, or with those that are in the log.
+    fn begin_set(&mut self, set: u32, without: Option<u64>) {
+        assert!(self.set_write.is_none());
+        let before = self.sets[set as usize].clone();
+        let mut new: Vec<(u64, SetEntry, Content)> = Vec::new();
+        if without.is_none() {
+            for object in self.machine.in_log(set) {
+                let content = self.content_at(object.offset);
+                assert!(self.machine.is_live(content.0, object.offset));
+                let size = size(content.0).bytes as u32;
+                let entry = SetEntry::new(content.0, size, object.was_hit);
+                new.push((object.offset, entry, content));
+            }
+        }
+        let mut entries = Vec::new();
+        for (position, (entry, content)) in before.iter().enumerate() {
+            let is_new = new.iter().any(|(.., other)| other.0 == content.0);
+            if without != Some(content.0) && !is_new {
+                let was_hit = self.machine.was_hit_in_set(set, position);
+                entries.push((SetEntry { was_hit, ..*entry }, *content));
+            }
+        }
+        let olds = entries.len();
+        entries.extend(new.iter().map(|(_, entry, content)| (*entry, *content)));
+        let mut chosen: Vec<SetEntry> = entries.iter().map(|(entry, _)| *entry).collect();
+        let stays = self.machine.choose(set, &mut chosen, olds);
+        let mut content = Vec::new();
+        let mut moved = Vec::new();
+        let mut lost = Vec::new();
+        for (number, (_, held)) in entries.iter().enumerate() {
+            if stays[number] {
+                content.push((chosen[number], *held));
+                if number >= olds {
+                    moved.push((held.0, new[number - olds].0));
+                }
+            } else if number < olds {
+                lost.push(*held);
+            }
+        }
+        assert!(content.iter().map(|(entry, _)| entry.size).sum::<u32>() <= 1000);
+        let keys: Vec<u64> = content.iter().map(|(entry, _)| entry.key).collect();
+        self.machine.begin_set(set, &keys);
+        let is_update = without.is_none();
+        self.set_write = Some(SetWrite { set, content, before, moved, is_update });
+        self.settle(lost);
+    }
+
+    /// Versions were lost at one place. They are gone unless they are at another one, where a crash or
+    /// a failed write may have left them.
+    fn settle(&mut self, lost: Vec<Content>) {
+        for content in lost {
+            if self.current.get(&content.0) != Some(&content.1) {
+                continue;
+            }
+            match self.find(content.0, false) {
+                Some((_, version)) => assert_eq!(version, content.1),
+                None => {
+                    self.current.remove(&content.0);
+                }
+            }
+        }
+    }
+
+    /// Ends the write of a set.
+    fn end_set(&mut self, fails: bool) {
+        let Some(write) = self.set_write.take() else { return };
+        let SetWrite { set, content, before, moved, is_update } = write;
+        if is_update {
+            self.machine.set_updated();
+        }
+        let count = before.len() as u64;
+        if fails {
+            self.machine.fail_set(set, count);
+            if self.chance(2) {
+                self.sets[set as usize] = content;
+            } else {
+                // Evicted objects are found again, unless they have been replaced.
+                for (_, held) in &before {
+                    self.current.entry(held.0).or_insert(held.1);
+                }
+            }
+            return;
+        }
+        let keys: Vec<u64> = content.iter().map(|(entry, _)| entry.key).collect();
+        self.machine.commit_set(set, &keys, count, &moved);
+        self.in_sets += moved.len() as u64;
+        self.sets[set as usize] = content;
+    }
+
     /// Completes some work.
     fn complete(&mut self) {
+        if self.set_write.is_some() && self.chance(2) {
+            let fails = self.chance(8);
+            self.end_set(fails);
+        }
+        if self.set_write.is_none() && !self.updates.is_empty() && self.chance(2) {
+            let set = self.updates.remove(0);
+            self.begin_set(set, None);
+        }
         if !self.writing.is_empty() && self.chance(3) {
             let at = self.random.below(self.writing.len() as u64) as usize;
             let segment = self.writing.swap_remove(at);
@@ -161,12 +292,12 @@ impl Driver {
             }
             if fails {
                 let directory: Vec<_> = entries.iter().map(|(entry, ..)| *entry).collect();
-                for (entry, content, _) in &entries {
-                    if self.machine.is_live(content.0, entry.offset) {
-                        self.current.remove(&content.0);
-                    }
-                }
+                let live = entries
+                    .iter()
+                    .filter(|(entry, content, _)| self.machine.is_live(content.0, entry.offset));
+                let lost = live.map(|(_, content, _)| *content).collect();
                 self.machine.fail(segment, &directory);
+                self.settle(lost);
             } else {
                 self.machine.commit(segment);
             }
@@ -176,13 +307,10 @@ impl Driver {
             let medium = &mut self.medium[segment as usize];
             if self.random.below(8) == 0 {
                 // Its directory is damaged, and erased.
-                let lost = std::mem::take(&mut medium.entries);
-                for (entry, content, _) in lost {
-                    if self.machine.is_live(content.0, entry.offset) {
-                        self.current.remove(&content.0);
-                    }
-                }
+                let mut lost = std::mem::take(&mut medium.entries);
+                lost.retain(|(entry, content, _)| self.machine.is_live(content.0, entry.offset));
                 self.machine.unreadable(segment);
+                self.settle(lost.iter().map(|(_, content, _)| *content).collect());
             } else {
                 let entries = medium.entries.iter().map(|(entry, ..)| *entry).collect();
                 self.machine.prepared(segment, entries);
@@ -212,7 +340,7 @@ impl Driver {
             if request { self.machine.lookup(Ns::ZERO, key) } else { self.machine.peek(key) };
         loop {
             let (offset, version) = match place {
-                Place::Miss => return None,
+                Place::Miss => return self.find_in_set(key, request),
                 Place::Dram(number) => {
                     let content = self.dram[&number];
                     assert_eq!(content.0, key);
@@ -242,6 +370,21 @@ impl Driver {
         }
     }
 
+    /// As [`find`](Self::find), in the set of a key.
+    fn find_in_set(&mut self, key: u64, request: bool) -> Option<(Place, u64)> {
+        let set = self.machine.set_with(key)?;
+        let content = self.content_of(set).to_vec();
+        if self.set_write.as_ref().is_none_or(|write| write.set != set) {
+            let keys: Vec<u64> = content.iter().map(|(entry, _)| entry.key).collect();
+            self.machine.learn_set(set, &keys);
+        }
+        let position = content.iter().position(|(_, held)| held.0 == key)?;
+        if request {
+            self.machine.mark_hit_in_set(set, position);
+        }
+        Some((Place::Miss, content[position].1.1))
+    }
+
     /// Removes an object; records that durably if necessary. Returns whether there was one.
     fn remove(&mut self, key: u64) -> bool {
         let found = self.find(key, false);
@@ -262,7 +405,19 @@ impl Driver {
                     }
                 }
             }
-            Some((Place::Miss, _)) => unreachable!("a miss is not found"),
+            Some((Place::Miss, _)) => {}
+        }
+        if let Some(set) = self.machine.set_with(key) {
+            // The medium may have the old content until the write is durable.
+            if self.set_write.as_ref().is_some_and(|write| write.set == set) {
+                self.end_set(false);
+            }
+            // A copy may be in the set after a crash or a failed write.
+            if self.find_in_set(key, false).is_some() {
+                self.end_set(false);
+                self.begin_set(set, Some(key));
+                self.end_set(false);
+            }
         }
         if record {
             let sequence = self.next_sequence();
@@ -288,7 +443,16 @@ impl Driver {
             let found = self.find(key, false).map(|(_, version)| version);
             assert_eq!(found, self.current.get(&key).copied(), "key {key}");
         }
-        assert_eq!(self.current.len() as u64, self.machine.in_dram().0 + self.machine.in_flash().0);
+        let found = self.machine.in_dram().0 + self.machine.in_flash().0;
+        if self.sets.is_empty() {
+            assert_eq!(self.current.len() as u64, found);
+        } else {
+            // A crash or a failed write may leave an object in the log and in its set.
+            let in_sets: usize =
+                (0..).zip(&self.sets).map(|(set, _)| self.content_of(set).len()).sum();
+            assert!(self.current.len() as u64 <= found + in_sets as u64);
+            assert!(self.machine.in_sets() <= in_sets as u64 + 20);
+        }
     }
 
     /// The host crashes: a new machine recovers what the medium has.
@@ -297,6 +461,21 @@ impl Driver {
         next.sequence = self.sequence;
         next.versions = self.versions;
         next.records = self.records.clone();
+        if let Some(SetWrite { set, content, .. }) = self.set_write.take() {
+            match self.random.below(3) {
+                0 => self.sets[set as usize] = content,
+                // A torn write.
+                1 => self.sets[set as usize].clear(),
+                _ => {}
+            }
+        }
+        next.sets = std::mem::take(&mut self.sets);
+        next.in_sets = self.in_sets;
+        for (_, content) in next.sets.iter().flatten() {
+            let is_newest = newest.get(&content.0) == Some(&content.1);
+            assert!(is_newest, "{content:?} was removed or replaced");
+            next.current.insert(content.0, content.1);
+        }
         let mut order: Vec<usize> = (0..self.medium.len()).collect();
         order.sort_by_key(|at| self.medium[*at].sequence);
         for at in order.iter().copied() {
@@ -366,6 +545,7 @@ fn run(shape: LogShape, seed: u64) {
     }
     driver.check(keys);
     assert!(driver.dram.is_empty());
+    assert!(shape.sets.is_none() || driver.in_sets > 20, "{}", driver.in_sets);
     driver.crash(&newest);
     driver.check(keys);
 }
@@ -374,6 +554,16 @@ fn run(shape: LogShape, seed: u64) {
 fn every_key_is_found_as_a_plain_list_says_and_nothing_removed_comes_back() {
     for seed in 0..60 {
         run(SHAPE, seed);
+    }
+}
+
+#[test]
+fn small_objects_move_to_sets_and_nothing_removed_comes_back() {
+    for seed in 0..60 {
+        let shape = LogShape { sets: Some(SETS), reinsert: seed % 2 == 0, ..SHAPE };
+        run(shape, seed);
+        let sets = Some(SetShape { sets: 1, threshold: 1, ..SETS });
+        run(LogShape { sets, segments: 2, ..SHAPE }, 1000 + seed);
     }
 }
 

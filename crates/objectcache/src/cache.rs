@@ -2,15 +2,17 @@
 
 use crate::engine::{Change, Engine};
 use crate::error::Error;
-use crate::format::LONGEST_KEY;
 use crate::format::journal::Record;
 use crate::format::object::{Kind, Stored};
 use crate::format::segment::Directory;
-use crate::journal::durable;
+use crate::format::set::{SetObject, set_size};
+use crate::format::{LONGEST_KEY, PAGE};
+use crate::journal::{Durable, durable};
 use crate::object::{Blocks, Body, Object};
 use crate::oneshot;
 use crate::ring_reads::{Completions, RingReads};
-use crate::state::{Pin, SegmentInfo, Status, total};
+use crate::sets::{BATCH, SetView};
+use crate::state::{Pin, SegmentInfo, State, Status, total};
 use crate::stats::{Checked, Put, Stats};
 use crate::worker;
 use crate::writer::Writer;
@@ -148,12 +150,54 @@ impl Cache {
         for number in 0..u32::try_from(segments).unwrap_or(u32::MAX) {
             count += self.purge_segment(number, prefix, sequence).await;
         }
+        let purged = self.purge_sets(prefix, &mut count).await;
         let mut state = self.0.state();
         state.purges.retain(|(at, _)| *at != sequence);
         state.counters.events.purged += count;
         drop(state);
-        recorded?;
+        recorded.and(purged)?;
         Ok(count)
+    }
+
+    /// Removes the objects with a prefix from all sets, durably.
+    async fn purge_sets(&self, prefix: &[u8], count: &mut u64) -> Result<(), Error> {
+        let purge = |state: &mut State, view: &SetView<'_>| {
+            let is_hit = |object: &&SetObject| object.object.key.starts_with(prefix);
+            *count += view.present(state).filter(is_hit).count() as u64;
+            // Also those that are being removed: until that is durable, they may come back.
+            let hits: Vec<u64> =
+                view.objects().iter().filter(is_hit).map(|object| object.hash).collect();
+            let is_certain =
+                hits.is_empty() && !view.is_unsettled(state) && !view.is_being_written(state);
+            if is_certain { None } else { Some(state.remove_from_set(view.set(), &hits)) }
+        };
+        self.each_set(purge).await
+    }
+
+    /// Reads all sets and calls `each` for a few at a time. What it returns is
+    /// waited for.
+    async fn each_set(
+        &self,
+        mut each: impl FnMut(&mut State, &SetView<'_>) -> Option<Durable>,
+    ) -> Result<(), Error> {
+        let shared = self.0.shared();
+        let count = shared.sets;
+        for first in (0..count).step_by(BATCH as usize) {
+            let range = first..count.min(first.saturating_add(BATCH));
+            let views = shared.read_sets(range).await.ok_or(Error::Closed)?;
+            let mut waiting = Vec::new();
+            for view in views {
+                let view = match view {
+                    Ok(view) => view,
+                    Err(set) => shared.read_set(set).await.ok_or(Error::Closed)?,
+                };
+                let mut state = self.0.state();
+                waiting.extend(each(&mut state, &view));
+            }
+            self.0.finish();
+            durable(waiting).await?;
+        }
+        Ok(())
     }
 
     /// Removes the objects of a segment with a prefix that are older than a purge.
@@ -232,7 +276,10 @@ impl Cache {
         let buffer_bytes = buffered.map(|pending| total(&pending.object)).sum::<u64>()
             + state.prepared.as_ref().map_or(0, |(_, image)| image.len() as u64);
         let segments = if shared.has_flash() { state.segments.len() as u64 } else { 0 };
-        let flash_capacity = segments * shared.segment as u64;
+        let sets = u64::from(shared.sets);
+        let flash_capacity = segments * shared.segment as u64 + sets * PAGE as u64;
+        let set_objects = state.machine.in_sets();
+        let index_bytes = if shared.has_flash() { state.machine.index_memory() } else { 0 };
         let counters = state.counters;
         #[allow(clippy::cast_precision_loss)] // bytes far below 2^53
         let (capacity, written) = (flash_capacity as f64, counts.written as f64);
@@ -256,17 +303,22 @@ impl Cache {
             dram_objects,
             dram_bytes,
             dram_capacity: shared.dram,
-            index_bytes: if shared.has_flash() { state.machine.index_memory() } else { 0 },
+            index_bytes,
+            index_bytes_per_object: share(index_bytes, flash_objects + set_objects),
             buffer_bytes,
             flash_objects,
             flash_bytes,
             flash_capacity,
             segments,
+            sets,
+            set_objects,
+            set_false_positives: counts.false_positives,
             offered_bytes: counts.offered,
             admitted_bytes: counts.admitted,
             refused_bytes: counts.refused,
             total_written_bytes: counts.written,
             written_bytes,
+            write_amplification: share(written_bytes, counts.admitted),
             flash_evictions: counts.evicted,
             reinsertions: counts.reinserted,
             dropped: if shared.has_flash() { counts.dropped } else { 0 },
@@ -276,7 +328,7 @@ impl Cache {
             age_s,
             budget_bytes_per_day: shared.budget,
             written_today_bytes: counts.written - counters.day.1,
-            expected_life_years: (erases > 0.0 && age_s > 0.0)
+            expected_life_years: (erases > 0.0 && age_s > 0.0 && sets == 0)
                 .then(|| life_s / crate::config::YEAR_S),
             journal_records: state.journal.records.len() as u64,
             access: shared.access.clone(),
@@ -302,6 +354,16 @@ impl Cache {
             self.check_segment(number, &mut checked).await?;
             self.0.finish();
         }
+        let before = self.0.state().counters.events.damaged;
+        let check = |state: &mut State, view: &SetView<'_>| {
+            checked.objects += view.present(state).count() as u64;
+            let bytes = view.present(state).map(|object| set_size(&object.object) as u64);
+            checked.bytes += bytes.sum::<u64>();
+            // A damaged set is written again.
+            view.is_damaged().then(|| state.remove_from_set(view.set(), &[]))
+        };
+        self.each_set(check).await?;
+        checked.damaged += self.0.state().counters.events.damaged - before;
         Ok(checked)
     }
 
@@ -390,4 +452,10 @@ impl Cache {
         }
         recorded.and(closed.map_err(|error| Error::Journal(error.to_string())))
     }
+}
+
+/// The first number divided by the second one, unless that is 0.
+#[allow(clippy::cast_precision_loss)] // bytes far below 2^53
+fn share(of: u64, total: u64) -> Option<f64> {
+    (total > 0).then(|| of as f64 / total as f64)
 }

@@ -1,6 +1,7 @@
 //! Configuration of a cache.
 
 use crate::error::Error;
+use crate::format::PAGE;
 use crate::format::object::UNIT;
 use crate::format::superblock::Superblock;
 use crate::nand::NandShape;
@@ -67,6 +68,10 @@ pub struct Flash {
     /// Whether objects that were requested since they were written are written again when their
     /// segment is evicted. It costs writes, and reads of whole segments.
     pub reinsert: bool,
+    /// Part of the flash for sets, from 0 to 1; `None` for a log only, or what the cache was created
+    /// with. Objects of at most 1 KiB move from the log to a set of 4 KiB, and the index then takes
+    /// 12 bytes a set instead of 10 an object. Not on a NAND image, nor with a lifetime.
+    pub sets: Option<f64>,
 }
 
 impl Flash {
@@ -80,7 +85,8 @@ impl Flash {
     #[must_use]
     pub fn image(path: PathBuf) -> Self {
         let admission = Admission::All;
-        Self { path, size: None, segment: None, admission, lifetime: None, reinsert: false }
+        let (segment, lifetime, sets) = (None, None, None);
+        Self { path, size: None, segment, admission, lifetime, reinsert: false, sets }
     }
 }
 
@@ -119,6 +125,26 @@ fn wrong<T>(key: &'static str, why: String, hint: &str) -> Result<T, Error> {
     Err(Error::Config { key, why, hint: hint.into() })
 }
 
+/// Number of sets that are this part of the flash.
+pub(crate) fn sets(share: f64, superblock: &Superblock) -> Result<u32, Error> {
+    if superblock.blocks.is_some() {
+        let why = "sets are written a page at a time, which a NAND image does not allow".into();
+        return wrong("sets", why, "no sets, or a file or block device");
+    }
+    if !(share > 0.0 && share < 1.0) {
+        let why = format!("{share} is not a part of the flash above 0 and below 1");
+        return wrong("sets", why, "0.9");
+    }
+    let space = superblock.size.saturating_sub(superblock.segments_at());
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    // a part of the space, far below 2^53
+    let count = (space as f64 * share) as u64 / PAGE as u64;
+    match u32::try_from(count) {
+        Ok(count) if (1..1 << 31).contains(&count) => Ok(count),
+        _ => wrong("sets", format!("{count} sets of 4 KiB"), "from 1 to 2^31 of them"),
+    }
+}
+
 impl Config {
     /// The superblock of a new cache on a file, or on NAND of this shape, with an identity and a
     /// time of 0. Checks the configuration.
@@ -139,7 +165,10 @@ impl Config {
                 return wrong("flash", why, "a size, or a NAND image");
             }
         };
-        let share = u32::try_from(size / 256).unwrap_or(u32::MAX).clamp(256 << 10, 1 << 20);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        // A part of the size.
+        let log = (size as f64 * (1.0 - flash.sets.unwrap_or(0.0))) as u64;
+        let share = u32::try_from(log / 256).unwrap_or(u32::MAX).clamp(256 << 10, 1 << 20);
         let block = blocks.map_or(1, |blocks| blocks.block);
         let segment = match flash.segment {
             None => (1 << share.ilog2()).max(block).next_multiple_of(block),
@@ -151,7 +180,10 @@ impl Config {
             }
         };
         let seed = self.seed;
-        let new = Superblock { id: 0, size, segment, seed, created: 0, blocks, erases: 0 };
+        let erases = 0;
+        let new = Superblock { id: 0, size, segment, seed, created: 0, blocks, erases, sets: 0 };
+        let sets = flash.sets.map_or(Ok(0), |share| sets(share, &new))?;
+        let new = Superblock { sets, ..new };
         self.plan(&new)?;
         Ok(new)
     }
@@ -187,6 +219,19 @@ impl Config {
                 Bytes(segment.into())
             );
             return wrong("flash", why, "a smaller segment, or more flash");
+        }
+        if superblock.sets > 0 {
+            if flash.lifetime.is_some() {
+                let why =
+                    "sets are written in any order, and what the flash copies then is not known";
+                return wrong("lifetime", why.into(), "no lifetime, or no sets");
+            }
+            let filters = u64::from(superblock.sets) * 98 / 8;
+            if self.dram <= filters {
+                let (dram, filters) = (Bytes(self.dram), Bytes(filters));
+                let why = format!("{dram}: the filters of {} sets take {filters}", superblock.sets);
+                return wrong("dram", why, "more DRAM, or fewer sets");
+            }
         }
         // Four blocks fill a segment, with their headers and entries.
         let quarter = (segment as usize / 4 - 1024) / UNIT * UNIT;

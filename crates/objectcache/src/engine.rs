@@ -6,6 +6,7 @@ use crate::format::object::{Kind, Stored, block_key};
 use crate::journal::{Durable, durable};
 use crate::oneshot;
 use crate::reads::is_closed;
+use crate::sets::SetView;
 use crate::state::{Found, Pin, Shared, State, Status, total};
 use crate::stats::{Put, Tier};
 use crate::worker;
@@ -45,7 +46,23 @@ impl Drop for Handle {
 pub(crate) struct Replaced {
     pub found: bool,
     pub put: Put,
-    pub durable: Option<Durable>,
+    pub durable: Vec<Durable>,
+}
+
+/// What must be read before an object can be removed or replaced.
+enum Needed {
+    /// A candidate on the medium: its offset, its size, and the sequence number of its segment.
+    Object(u64, u64, u64),
+    Set(u32),
+}
+
+/// What was read for the removal or replacement of an object.
+#[derive(Default)]
+struct Known<'a> {
+    /// A candidate on the medium: its offset, the sequence number of its segment, and the object if
+    /// it is the one.
+    object: Option<(u64, u64, Option<Stored>)>,
+    set: Option<SetView<'a>>,
 }
 
 /// What a replacement does.
@@ -121,7 +138,10 @@ impl Engine {
         };
         loop {
             let (offset, bytes, segment) = match found {
-                Found::Miss => return None,
+                Found::Miss => {
+                    let found = self.look_up_in_set(kind, key, hash).await;
+                    return found.map(|stored| (stored, Tier::Flash));
+                }
                 Found::Object(stored, true) => return Some((stored, Tier::Dram)),
                 Found::Object(stored, false) => return Some((stored, Tier::Flash)),
                 Found::Candidate { offset, bytes, segment } => (offset, bytes, segment),
@@ -149,6 +169,26 @@ impl Engine {
                 let _ = durable(waiting).await;
             }
         }
+    }
+
+    /// Finds an object in its set.
+    async fn look_up_in_set(&self, kind: Kind, key: &[u8], hash: u64) -> Option<Stored> {
+        let set = self.state().machine.set_with(hash).filter(|_| kind == Kind::Whole)?;
+        let view = self.shared().read_set(set).await?;
+        let found = {
+            let mut state = self.state();
+            let found = view.find(&state, hash, key);
+            let found = found.filter(|_| !state.is_purged_from_sets(key));
+            match found {
+                Some((position, _)) => state.machine.mark_hit_in_set(set, position),
+                None => state.machine.count_false_positive(),
+            }
+            found.map(|(_, object)| object.clone())
+        };
+        if view.is_damaged() {
+            self.finish();
+        }
+        found
     }
 
     /// Reads a candidate on the medium and ends its pin. The result is `None` if the cache was
@@ -247,22 +287,28 @@ impl Engine {
         hash: u64,
         mut change: Change<'_>,
     ) -> Result<Replaced, Error> {
-        // A candidate on the medium that was read: its offset, the sequence number of its segment,
-        // and the object if it is the one.
-        let mut read: Option<(u64, u64, Option<Stored>)> = None;
+        let mut known = Known::default();
         loop {
-            let (offset, bytes, segment) = {
+            let needed = {
                 let mut state = self.state();
                 if state.status != Status::Open {
                     return Err(Error::Closed);
                 }
-                match self.try_change(&mut state, key, hash, &mut change, read.as_ref()) {
+                match self.try_change(&mut state, key, hash, &mut change, &known) {
                     Ok(replaced) => {
                         drop(state);
                         self.finish();
                         return Ok(replaced);
                     }
-                    Err(candidate) => candidate,
+                    Err(needed) => needed,
+                }
+            };
+            let (offset, bytes, segment) = match needed {
+                Needed::Object(offset, bytes, segment) => (offset, bytes, segment),
+                Needed::Set(set) => {
+                    let view = self.shared().read_set(set).await;
+                    known.set = Some(view.ok_or(Error::Closed)?);
+                    continue;
                 }
             };
             let found = self.read_pinned(offset, bytes, segment).await.ok_or(Error::Closed)?;
@@ -273,20 +319,20 @@ impl Engine {
                 continue;
             }
             let same = found.map(|(stored, _)| stored).filter(|it| is_of(it, Kind::Whole, key));
-            read = Some((offset, segment, same));
+            known.object = Some((offset, segment, same));
         }
     }
 
-    /// Removes or replaces the object of a key, unless a candidate on the medium must be read first:
-    /// its offset, size, and the sequence number of its segment are the error.
+    /// Removes or replaces the object of a key, unless something must be read first, which is the
+    /// error.
     fn try_change(
         &self,
         state: &mut State,
         key: &[u8],
         hash: u64,
         change: &mut Change<'_>,
-        read: Option<&(u64, u64, Option<Stored>)>,
-    ) -> Result<Replaced, (u64, u64, u64)> {
+        known: &Known<'_>,
+    ) -> Result<Replaced, Needed> {
         let is_expected = |change: &Change<'_>, found: &Stored| match change {
             Change::Exchange(_, expected) => found == *expected,
             Change::Remove | Change::Put(_) => true,
@@ -295,6 +341,25 @@ impl Engine {
         let mut found = false;
         let mut differs = false;
         let mut place = state.machine.peek(hash);
+        // An object in DRAM has none of its key in flash.
+        let set = match place {
+            Place::Dram(_) => None,
+            _ => state.machine.set_with(hash),
+        };
+        let view = match set {
+            None => None,
+            Some(set) => {
+                let is_it = |view: &&SetView<'_>| view.set() == set && view.is_current(state);
+                let view = known.set.as_ref().filter(is_it);
+                if view.is_none() {
+                    if let Place::Flash { offset, .. } = place {
+                        state.machine.release(offset);
+                    }
+                    return Err(Needed::Set(set));
+                }
+                view
+            }
+        };
         loop {
             match place {
                 Place::Dram(number) => {
@@ -322,8 +387,11 @@ impl Engine {
                 Place::Flash { offset, bytes } => {
                     let number = state.machine.segment_of(offset);
                     let segment = state.segments[number as usize].sequence;
-                    let known = read.filter(|(at, of, _)| (*at, *of) == (offset, segment));
-                    let Some((_, _, same)) = known else { return Err((offset, bytes, segment)) };
+                    let read = known.object.as_ref();
+                    let read = read.filter(|(at, of, _)| (*at, *of) == (offset, segment));
+                    let Some((_, _, same)) = read else {
+                        return Err(Needed::Object(offset, bytes, segment));
+                    };
                     state.machine.release(offset);
                     if let Some(same) = same {
                         found = true;
@@ -338,17 +406,32 @@ impl Engine {
                 Place::Miss => break,
             }
         }
+        let in_set = view.and_then(|view| view.find(state, hash, key));
+        if let Some((_, same)) = in_set
+            && !found
+            && !state.is_purged_from_sets(key)
+        {
+            found = true;
+            differs = !is_expected(change, same);
+        }
         let must_exist = matches!(change, Change::Exchange(..));
         if differs || (must_exist && !found) {
-            return Ok(Replaced { found: false, put: Put::NotAdmitted, durable: None });
+            return Ok(Replaced { found: false, put: Put::NotAdmitted, durable: Vec::new() });
         }
-        let durable = if record {
-            Some(state.record_removal(hash))
+        let mut durable = Vec::new();
+        if record {
+            durable.push(state.record_removal(hash));
         } else if state.journal.must_wait() || state.journal.is_unsettled(hash, key) {
-            Some(state.journal.wait())
-        } else {
-            None
-        };
+            durable.push(state.journal.wait());
+        }
+        if let Some(view) = view {
+            // An object with the same hash leaves the set as well.
+            if view.present(state).any(|object| object.hash == hash) || view.is_unsettled(state) {
+                durable.push(state.remove_from_set(view.set(), &[hash]));
+            } else {
+                durable.extend(state.wait_for_set(view.set(), hash));
+            }
+        }
         let put = match std::mem::replace(change, Change::Remove) {
             Change::Remove => {
                 state.counters.events.deletes += u64::from(found);

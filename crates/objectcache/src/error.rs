@@ -91,7 +91,7 @@ pub enum Error {
     OtherShape {
         /// The file.
         path: PathBuf,
-        /// `a flash of` or `segments of`.
+        /// `a flash of`, `segments of` or `sets of`.
         what: &'static str,
         /// Its size in bytes when the cache was created.
         found: u64,

@@ -4,6 +4,7 @@
 use crate::format::journal::Page;
 use crate::format::object::Stored;
 use crate::format::segment::Directory;
+use crate::format::set::{parse_set, set_page};
 use crate::format::superblock::Superblock;
 use crate::format::{PAGE, checksum};
 use bytes::Bytes;
@@ -17,10 +18,10 @@ pub fn parse(data: &[u8]) {
         page[at..at + 8].copy_from_slice(&sum.to_le_bytes());
     };
     let mut superblock = page.clone();
-    let sum = checksum(&superblock[..72]);
-    seal(&mut superblock, 72, sum);
+    let sum = checksum(&superblock[..80]);
+    seal(&mut superblock, 80, sum);
     if let Ok(found) = Superblock::parse(&superblock) {
-        let _ = (found.segments_at(), found.segments());
+        let _ = (found.sets_at(), found.segments());
         assert_eq!(Superblock::parse(&found.bytes()), Ok(found));
     }
     let mut journal = page.clone();
@@ -53,6 +54,16 @@ pub fn parse(data: &[u8]) {
         assert_eq!(Stored::read(&Bytes::from(again)), Some((found, identity)));
     }
     let _ = Stored::hash(data);
+    let mut set = page;
+    let sum = checksum(&set[..24]) ^ checksum(&set[32..]).rotate_left(1);
+    seal(&mut set, 24, sum);
+    let number = u32::from_le_bytes(set[16..20].try_into().unwrap_or_default());
+    let cache = u64::from_le_bytes(set[8..16].try_into().unwrap_or_default());
+    let set = Bytes::from(set);
+    if let Ok(found) = parse_set(&set, cache, number) {
+        let again = Bytes::from(set_page(cache, number, &found));
+        assert_eq!(parse_set(&again, cache, number), Ok(found));
+    }
 }
 
 #[cfg(test)]
@@ -61,6 +72,7 @@ mod tests {
     use crate::format::journal::Record;
     use crate::format::object::{Identity, Kind};
     use crate::format::segment::Entry;
+    use crate::format::set::{DamagedSet, SetObject};
     use crate::format::superblock::EraseBlocks;
     use gordon_testkit::Random;
 
@@ -75,6 +87,7 @@ mod tests {
             created: 9,
             blocks,
             erases: 5,
+            sets: 11,
         };
         let key = b"http://example.org/".to_vec();
         let records = vec![
@@ -112,7 +125,12 @@ mod tests {
         };
         let mut image = vec![0; object.size()];
         object.write(Identity { segment: 1, hash: 2, sequence: 3 }, &mut image);
-        vec![superblock.bytes(), page.bytes(7, PAGE), segment, image]
+        let object = Stored { kind: Kind::Whole, ..object };
+        let set = [
+            SetObject { hash: 2, rrpv: 6, object: object.clone() },
+            SetObject { hash: 3, rrpv: 0, object },
+        ];
+        vec![superblock.bytes(), page.bytes(7, PAGE), segment, image, set_page(7, 1, &set)]
     }
 
     #[test]
@@ -140,14 +158,14 @@ mod tests {
 
     #[test]
     fn a_mangled_part_is_refused_by_its_checksum() {
-        let [superblock, page, segment, image] = &parts()[..] else { panic!("four parts") };
+        let [superblock, page, segment, image, set] = &parts()[..] else { panic!("five parts") };
         for at in 0..PAGE {
-            for (number, part) in [superblock, page, segment, image].into_iter().enumerate() {
+            for (number, part) in [superblock, page, segment, image, set].into_iter().enumerate() {
                 let mut mangled = part.clone();
                 let Some(byte) = mangled.get_mut(at) else { continue };
                 *byte ^= 0x40;
                 let is_valid = match number {
-                    0 => at < 80 && Superblock::parse(&mangled).is_ok(),
+                    0 => at < 88 && Superblock::parse(&mangled).is_ok(),
                     1 => Page::parse(&mangled, 7).is_some(),
                     // The start of the segment has objects.
                     2 => {
@@ -156,7 +174,10 @@ mod tests {
                             at >= start
                         }
                     }
-                    _ => at < 64 + 31 && Stored::read(&Bytes::from(mangled)).is_some(),
+                    3 => at < 64 + 31 && Stored::read(&Bytes::from(mangled)).is_some(),
+                    _ => {
+                        parse_set(&Bytes::from(mangled), 7, 1) != Err(DamagedSet { is_ours: true })
+                    }
                 };
                 assert!(!is_valid, "byte {at} of part {number}");
             }

@@ -113,12 +113,16 @@ impl Journal {
     }
 }
 
-/// Waits until a record is durable.
-pub(crate) async fn durable(received: Option<Durable>) -> Result<(), Error> {
-    let Some(received) = received else { return Ok(()) };
-    match received.await {
-        Some(Ok(())) => Ok(()),
-        Some(Err(why)) => Err(Error::Journal(why)),
-        None => Err(Error::Closed),
+/// Waits until records, or removals from sets, are durable.
+pub(crate) async fn durable(received: impl IntoIterator<Item = Durable>) -> Result<(), Error> {
+    let mut result = Ok(());
+    for received in received {
+        let found = match received.await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(why)) => Err(Error::Journal(why)),
+            None => Err(Error::Closed),
+        };
+        result = result.and(found);
     }
+    result
 }

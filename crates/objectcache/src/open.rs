@@ -1,18 +1,21 @@
 //! Opening a cache.
 
 use crate::cache::Cache;
-use crate::config::{Config, Flash, Plan};
+use crate::config::{self, Config, Flash, Plan};
 use crate::engine::{Engine, Handle};
 use crate::error::{Error, at_path};
+use crate::format::PAGE;
+use crate::format::set::ROOM;
 use crate::format::superblock::Superblock;
 use crate::medium::{self, FileStorage, NoStorage, Opened, Storage};
 use crate::nand::{NandShape, NandStorage};
 use crate::reads::Reads;
+use crate::sets::{LARGEST_SMALL, THRESHOLD};
 use crate::state::{Clock, Shared, State};
 use crate::stats::Recovery;
 use crate::trace::TraceWriter;
 use crate::{recover, worker};
-use gordon_cache::tiered::{LogShape, TieredMachine};
+use gordon_cache::tiered::{LogShape, SetShape, TieredMachine};
 use gordon_store::{Image, Media, RawNand, is_image};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
@@ -31,8 +34,16 @@ pub struct Medium {
 }
 
 /// A superblock for DRAM only.
-const NO_FLASH: Superblock =
-    Superblock { id: 0, size: 0, segment: 1 << 20, seed: 0, created: 0, blocks: None, erases: 0 };
+const NO_FLASH: Superblock = Superblock {
+    id: 0,
+    size: 0,
+    segment: 1 << 20,
+    seed: 0,
+    created: 0,
+    blocks: None,
+    erases: 0,
+    sets: 0,
+};
 
 type SharedClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
@@ -177,9 +188,12 @@ impl Cache {
 
 /// Checks that a cache was created with the size and the segments that are given.
 fn check_shape(superblock: &Superblock, flash: &Flash, path: &Path) -> Result<(), Error> {
+    let given = flash.sets.map(|share| config::sets(share, superblock)).transpose()?;
+    let given = given.map(|sets| Superblock { sets, ..*superblock }.set_bytes());
     let same = [
         ("a flash of", superblock.size, flash.size),
         ("segments of", superblock.segment.into(), flash.segment.map(u64::from)),
+        ("sets of", superblock.set_bytes(), given),
     ];
     for (what, found, given) in same {
         if let Some(given) = given.filter(|given| *given != found) {
@@ -214,6 +228,13 @@ fn shared(config: &Config, plan: &Plan, parts: Parts) -> Result<Shared, Error> {
         capacity: superblock.segment - crate::format::segment::FOOTER as u32,
         unit: crate::format::object::UNIT as u32,
         reinsert: plan.reinsert,
+        sets: (superblock.sets > 0).then_some(SetShape {
+            sets: superblock.sets,
+            bytes: PAGE as u32,
+            room: ROOM as u32,
+            largest: LARGEST_SMALL,
+            threshold: THRESHOLD,
+        }),
     };
     let mut machine = TieredMachine::new(config.dram, shape, plan.admission, config.seed);
     machine.set_slack(u64::from(superblock.segment));
@@ -231,9 +252,11 @@ fn shared(config: &Config, plan: &Plan, parts: Parts) -> Result<Shared, Error> {
         id: superblock.id,
         seed: superblock.seed,
         base: superblock.segments_at(),
+        sets_at: superblock.sets_at(),
+        sets: superblock.sets,
         segment: superblock.segment as usize,
         unit: usize::try_from(superblock.unit()).unwrap_or(usize::MAX),
-        reinsert: plan.reinsert,
+        reads_segments: plan.reinsert || superblock.sets > 0,
         block: plan.block,
         inline,
         access,

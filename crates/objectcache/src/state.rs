@@ -8,6 +8,7 @@ use crate::journal::{Durable, Journal};
 use crate::medium::Storage;
 use crate::oneshot::Sender;
 use crate::reads::Reads;
+use crate::set_states::SetStates;
 use crate::stats::{Events, NandStats};
 use crate::trace::TraceWriter;
 use bytes::Bytes;
@@ -33,12 +34,15 @@ pub(crate) struct Shared {
     pub seed: u64,
     /// Offset of the first segment.
     pub base: u64,
+    /// Offset of the first set, and their number.
+    pub sets_at: u64,
+    pub sets: u32,
     /// Size of a segment in bytes.
     pub segment: usize,
     /// Unit of writes in bytes.
     pub unit: usize,
     /// Whether whole segments are read before they are evicted.
-    pub reinsert: bool,
+    pub reads_segments: bool,
     /// Size of a block of a large object.
     pub block: usize,
     /// Whether callers carry out what threads do otherwise.
@@ -97,6 +101,12 @@ pub(crate) struct SegmentInfo {
 pub(crate) enum Job {
     Write(u32),
     Prepare(u32),
+    /// Remove objects from a set and, if it was the machine that requested this, move objects to it
+    /// from the log.
+    UpdateSet {
+        set: u32,
+        moves: bool,
+    },
 }
 
 /// Whether the cache is in use.
@@ -121,6 +131,7 @@ pub(crate) struct State {
     source: Option<Bytes>,
     source_sequence: u64,
     pub journal: Journal,
+    pub sets: SetStates,
     /// Purges in progress: objects with the prefix and lower sequence numbers are gone.
     pub purges: Vec<(u64, Box<[u8]>)>,
     pub jobs: VecDeque<Job>,
@@ -146,6 +157,7 @@ impl State {
             source: None,
             source_sequence: 0,
             journal: Journal::default(),
+            sets: SetStates::default(),
             purges: Vec::new(),
             jobs: VecDeque::new(),
             sequence: 0,
@@ -234,6 +246,11 @@ impl State {
             && self.purges.iter().any(|(at, prefix)| sequence < *at && key.starts_with(prefix))
     }
 
+    /// Whether a purge that is in progress removes all objects of a key from sets.
+    pub fn is_purged_from_sets(&self, key: &[u8]) -> bool {
+        self.purges.iter().any(|(_, prefix)| key.starts_with(prefix))
+    }
+
     /// The lowest sequence number of an object that is on the medium or on its way there.
     pub fn oldest_sequence(&self) -> u64 {
         let medium = self.segments.iter().map(|info| info.first);
@@ -296,6 +313,9 @@ impl State {
                 Action::Reinsert { from, to } => self.reinsert(from, to),
                 Action::Write { segment } => self.jobs.push_back(Job::Write(segment)),
                 Action::Prepare { segment } => self.jobs.push_back(Job::Prepare(segment)),
+                Action::UpdateSet { set } => {
+                    self.jobs.push_back(Job::UpdateSet { set, moves: true });
+                }
             }
         }
     }
@@ -365,6 +385,11 @@ impl Shared {
     /// Offset of a segment on the medium.
     pub fn offset(&self, segment: u32) -> u64 {
         self.base + u64::from(segment) * self.segment as u64
+    }
+
+    /// Offset of a set on the medium.
+    pub fn set_offset(&self, set: u32) -> u64 {
+        self.sets_at + u64::from(set) * PAGE as u64
     }
 
     /// Makes the directory of a segment invalid, durably.

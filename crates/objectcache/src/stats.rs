@@ -31,7 +31,7 @@ pub struct Recovery {
     pub created: bool,
     /// Whether the cache was closed before.
     pub clean: bool,
-    /// Objects found in flash.
+    /// Objects found in flash, except those in sets.
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -130,16 +130,24 @@ pub struct Stats {
     pub dram_capacity: u64,
     /// Memory of the index of the flash, in bytes.
     pub index_bytes: u64,
+    /// Memory of the index for each object in flash, in bytes; `None` if there is none.
+    pub index_bytes_per_object: Option<f64>,
     /// Memory of segments that are being filled, written or read, in bytes.
     pub buffer_bytes: u64,
-    /// Objects in flash.
+    /// Objects in flash, except those in sets.
     pub flash_objects: u64,
-    /// Bytes of the objects in flash.
+    /// Bytes of the objects in flash, except those in sets.
     pub flash_bytes: u64,
     /// Size of the flash in bytes.
     pub flash_capacity: u64,
     /// Number of segments.
     pub segments: u64,
+    /// Number of sets.
+    pub sets: u64,
+    /// Objects in sets that were read or written since the cache was opened.
+    pub set_objects: u64,
+    /// Reads of sets that did not have the requested object.
+    pub set_false_positives: u64,
     /// Bytes that DRAM evicted and offered to flash.
     pub offered_bytes: u64,
     /// Bytes that flash admitted.
@@ -150,15 +158,17 @@ pub struct Stats {
     pub total_written_bytes: u64,
     /// Bytes written to flash.
     pub written_bytes: u64,
+    /// Bytes written to flash for each byte that flash admitted; `None` before the first one.
+    pub write_amplification: Option<f64>,
     /// Objects evicted from flash.
     pub flash_evictions: u64,
     /// Objects written to flash again.
     pub reinsertions: u64,
-    /// Objects that were too large for flash.
+    /// Objects that were too large for flash, or too few for their set.
     pub dropped: u64,
     /// Mean number of times that a block has been erased since the cache was created: measured on a
     /// NAND image, elsewhere from the bytes written, because segments are whole erase blocks
-    /// (`assumed`).
+    /// (`assumed`). With sets, what the flash copies comes on top.
     pub erases: f64,
     /// Measured wear; `None` unless the flash is a NAND image.
     pub nand: Option<NandStats>,
@@ -171,7 +181,8 @@ pub struct Stats {
     /// Bytes written in the current day of the cache, which starts at the time of day of its
     /// creation.
     pub written_today_bytes: u64,
-    /// Years from the creation until the rated erases are used up at the mean rate so far.
+    /// Years from the creation until the rated erases are used up at the mean rate so far; `None`
+    /// with sets.
     pub expected_life_years: Option<f64>,
     /// Records of deletions in the journal.
     pub journal_records: u64,

@@ -12,10 +12,13 @@ use crate::format::object::Identity;
 use crate::format::segment::{Directory, Entry, Footer, entry_size, first_read};
 use crate::journal_writer;
 use crate::medium::{self, Buffer};
+use crate::set_writer;
+use crate::sets::BATCH;
 use crate::state::{Job, Pending, SegmentInfo, Shared, State};
 use bytes::Bytes;
 use gordon_cache::tiered::DirectoryEntry;
 use gordon_store::WentBad;
+use std::collections::BTreeMap;
 use std::io::Result;
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -57,9 +60,30 @@ pub(crate) fn step(shared: &Shared) -> bool {
     match job {
         Some(Job::Write(segment)) => write(shared, segment),
         Some(Job::Prepare(segment)) => prepare(shared, segment),
+        Some(Job::UpdateSet { set, moves }) => update_sets(shared, set, moves),
         None => return false,
     }
     true
+}
+
+/// Updates a set, and other sets that are next.
+fn update_sets(shared: &Shared, set: u32, moves: bool) {
+    let mut sets = BTreeMap::from([(set, moves)]);
+    {
+        let mut state = shared.state();
+        while sets.len() < BATCH as usize
+            && let Some(Job::UpdateSet { set, moves }) = state.jobs.front().copied()
+        {
+            // A set is requested for its removals once, and once for moves.
+            *sets.entry(set).or_default() |= moves;
+            state.jobs.pop_front();
+        }
+    }
+    let answers = set_writer::update(shared, &sets);
+    finish(shared, shared.state());
+    for (waiting, result) in answers {
+        waiting.into_iter().for_each(|waiting| waiting.send(result.clone()));
+    }
 }
 
 fn write(shared: &Shared, number: u32) {
@@ -152,7 +176,7 @@ fn write_image(shared: &Shared, number: u32, directory: &Directory, image: &[u8]
 /// Reads the directory of the segment that is evicted next.
 fn prepare(shared: &Shared, number: u32) {
     let expected = shared.state().segments[number as usize].sequence;
-    let read = if shared.reinsert {
+    let read = if shared.reads_segments {
         medium::read(&*shared.storage, shared.offset(number), shared.segment).ok().map(|buffer| {
             let Buffer { bytes, part } = buffer;
             Bytes::from(bytes).slice(part)

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{
-    Clock, Kind, Model, OBJECTS, SEGMENT, SIZE, Step, apply, config, open, seeds, step, verify,
+    Clock, Kind, Model, OBJECTS, SEGMENT, SEGMENTS_AT, SETS, SETS_AT, SIZE, Step, apply, config,
+    open, seeds, step, verify,
 };
 use gordon_objectcache::{Cache, Error, block_on};
 use gordon_store::Media as _;
@@ -31,9 +32,6 @@ fn used_of(kind: Kind, seed: u64, reinsert: bool) -> (Arc<MemoryMedia>, Model) {
     }
     (media, model)
 }
-
-/// Offset of the first segment.
-const SEGMENTS_AT: u64 = 272 * 1024;
 
 #[test]
 fn flipped_bits_are_misses_and_bring_nothing_back() {
@@ -306,4 +304,86 @@ fn media_of_other_programs_versions_and_sizes_are_refused() {
         flash.segment = flash.segment.map(|segment| segment * 2);
     }
     assert!(matches!(refused(media.survivor(), &other), Error::OtherShape { .. }));
+}
+
+#[test]
+fn flipped_bits_of_sets_are_misses_and_bring_nothing_back() {
+    let mut damaged = 0;
+    seeds(60, |seed| {
+        let (media, mut model) = used_of(Kind::Sets, seed, seed % 3 == 0);
+        let config = Kind::Sets.config(seed % 3 == 0);
+        let mut random = Random::new(seed);
+        for _ in 0..1 + random.below(8) {
+            let at = SETS_AT + random.below(SETS as usize * 4096) as u64;
+            media.damage(at, |byte| *byte ^= 1 << (seed % 8));
+        }
+        let (cache, _) = open(&config, &media);
+        verify(&cache, &model);
+        damaged += block_on(cache.check()).expect("it works").damaged;
+        damaged += cache.stats().events.damaged;
+        assert_eq!(block_on(cache.check()).expect("it works").damaged, 0);
+        for _ in 0..300 {
+            assert!(apply(&cache, &mut model, step(&mut random)));
+        }
+        drop(cache);
+        let (cache, _) = open(&config, &media);
+        verify(&cache, &model);
+    });
+    assert!(damaged > 0);
+}
+
+#[test]
+fn a_damaged_set_that_can_be_read_again_brings_nothing_back() {
+    for deletes in [false, true] {
+        let (media, mut model) = used_of(Kind::Sets, 2, false);
+        let config = Kind::Sets.config(false);
+        let flip = || {
+            for set in 0..SETS {
+                media.damage(SETS_AT + set * 4096 + 100, |byte| *byte ^= 0x10);
+            }
+        };
+        flip();
+        let (cache, _) = open(&config, &media);
+        // The new versions stay in DRAM, and are lost.
+        for number in 0..6 {
+            let step = if deletes { Step::Delete(number) } else { Step::Put(number) };
+            assert!(apply(&cache, &mut model, step));
+        }
+        drop(cache);
+        flip();
+        verify(&open(&config, &media).0, &model);
+    }
+}
+
+#[test]
+fn sets_that_were_swapped_or_are_unreadable_are_misses() {
+    let (media, mut model) = used_of(Kind::Sets, 2, true);
+    let config = Kind::Sets.config(true);
+    let page = |set: u64| {
+        let mut bytes = vec![0; 4096];
+        media.read(SETS_AT + set * 4096, &mut bytes).expect("it works");
+        bytes
+    };
+    let pages = [page(1), page(4)];
+    assert!(pages.iter().all(|page| page.starts_with(b"GObjSet1")));
+    media.write(SETS_AT + 4096, &pages[1]).expect("it works");
+    media.write(SETS_AT + 4 * 4096, &pages[0]).expect("it works");
+    let (cache, _) = open(&config, &media);
+    // One may have been updated already.
+    block_on(cache.check()).expect("it works");
+    assert_eq!(cache.stats().events.damaged, 2);
+    let mut random = Random::new(3);
+    for _ in 0..60 {
+        media.fail_reads(Some(SETS_AT + random.below(SETS as usize * 4096) as u64));
+        for _ in 0..30 {
+            let step = step(&mut random);
+            if !matches!(step, Step::Check) {
+                apply(&cache, &mut model, step);
+            }
+        }
+        media.fail_reads(None);
+    }
+    verify(&cache, &model);
+    drop(cache);
+    verify(&open(&config, &media).0, &model);
 }

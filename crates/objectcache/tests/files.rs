@@ -2,7 +2,9 @@
 //! used.
 
 use bytes::Bytes;
-use gordon_objectcache::{Admission, Cache, Config, Error, Flash, Lifetime, Put, Tier, block_on};
+use gordon_objectcache::{
+    Admission, Cache, Config, Error, Flash, Lifetime, Put, Stats, Tier, block_on,
+};
 use gordon_store::{Backend, Faults, Image};
 use gordon_testkit::{Random, image, watchdog};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,11 +13,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// A cache in a file, or in a NAND image of this extension.
+/// A cache in a file, in a file with sets, or in a NAND image, by the extension.
 fn config(path: &Path) -> Config {
-    let is_image = path.extension().is_some_and(|extension| extension == "img");
-    let flash = if is_image { Flash::image(path.into()) } else { Flash::new(path.into(), 4 << 20) };
-    let flash = Flash { segment: Some(64 << 10), ..flash };
+    let is = |expected| path.extension().is_some_and(|extension| extension == expected);
+    let image = Flash::image(path.into());
+    let flash = if is("img") { image } else { Flash::new(path.into(), 4 << 20) };
+    let sets = is("sets").then_some(0.5);
+    let flash = Flash { segment: Some(64 << 10), sets, ..flash };
     Config { flash: Some(flash), ..Config::new(200_000) }
 }
 
@@ -46,8 +50,22 @@ fn put(cache: &Cache, number: u64, version: u64) -> Result<Put, Error> {
 fn threads_share_a_cache_and_each_sees_the_newest_version() {
     let _watchdog = watchdog("threads_share_a_cache_and_each_sees_the_newest_version");
     let folder = tempfile::tempdir().expect("a folder");
-    let (cache, recovery) = Cache::open(config(folder.path())).expect("it opens");
-    assert!(recovery.created && folder.path().join("cache.flash").is_file());
+    share(folder.path());
+    assert!(folder.path().join("cache.flash").is_file());
+}
+
+#[test]
+fn threads_share_a_cache_with_sets() {
+    let _watchdog = watchdog("threads_share_a_cache_with_sets");
+    let folder = tempfile::tempdir().expect("a folder");
+    let stats = share(&folder.path().join("cache.sets"));
+    assert!(stats.set_objects > 0, "{stats:#?}");
+}
+
+/// Threads use a cache at this path. Returns its counters.
+fn share(path: &Path) -> Stats {
+    let (cache, recovery) = Cache::open(config(path)).expect("it opens");
+    assert!(recovery.created);
     let threads: Vec<_> = (0..4)
         .map(|me| {
             let cache = cache.clone();
@@ -91,11 +109,11 @@ fn threads_share_a_cache_and_each_sees_the_newest_version() {
         "{stats:#?}"
     );
     assert!(stats.dram_bytes + stats.index_bytes <= 210_000, "{stats:#?}");
-    assert!(matches!(Cache::open(config(folder.path())), Err(Error::InUse(_))));
+    assert!(matches!(Cache::open(config(path)), Err(Error::InUse(_))));
     block_on(cache.close()).expect("it closes");
     assert!(matches!(put(&cache, 1, 1), Err(Error::Closed)));
     drop(cache);
-    let (cache, recovery) = Cache::open(config(folder.path())).expect("it opens");
+    let (cache, recovery) = Cache::open(config(path)).expect("it opens");
     assert!(recovery.clean && recovery.objects > 0, "{recovery:?}");
     for number in 0..2000 {
         if let Some((found, _)) = read(&cache, number) {
@@ -103,6 +121,7 @@ fn threads_share_a_cache_and_each_sees_the_newest_version() {
         }
     }
     assert_eq!(block_on(cache.check()).expect("it works").damaged, 0);
+    stats
 }
 
 /// The process to be killed: stores, replaces and deletes objects, and prints each operation before
@@ -135,6 +154,12 @@ fn child() {
 fn a_kill_at_any_moment_brings_nothing_back_and_gives_no_wrong_byte() {
     let folder = tempfile::tempdir().expect("a folder");
     kill_often(folder.path());
+}
+
+#[test]
+fn a_kill_at_any_moment_brings_nothing_back_from_sets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    kill_often(&folder.path().join("cache.sets"));
 }
 
 #[test]
@@ -284,6 +309,18 @@ fn values_that_do_not_fit_are_refused() {
         (flash.lifetime, flash.admission) = (lifetime(5.0), Admission::Hits(2));
     };
     assert_eq!(refused(&both), "admission");
+    for share in [0.0, 1.0, -0.5, f64::NAN, 1e-6] {
+        assert_eq!(refused(&|flash| flash.sets = Some(share)), "sets");
+    }
+    // Too little is left for two segments.
+    assert_eq!(refused(&|flash| flash.sets = Some(0.99)), "flash");
+    let sets_for_years = |flash: &mut Flash| {
+        (flash.lifetime, flash.sets) = (lifetime(5.0), Some(0.5));
+    };
+    assert_eq!(refused(&sets_for_years), "lifetime");
+    let mut little = config(&folder.path().join("little.sets"));
+    little.dram = 4000;
+    assert!(matches!(Cache::open(little), Err(Error::Config { key: "dram", .. })));
     assert!(!folder.path().join("cache.flash").exists());
     let block = Config { block: 0, ..Config::new(1000) };
     assert!(matches!(Cache::open(block), Err(Error::Config { key: "block", .. })));

@@ -3,9 +3,7 @@
 
 mod common;
 
-use common::{
-    Clock, KINDS, Kind, Model, OBJECTS, SIZE, apply, config, open, read, seeds, step, verify,
-};
+use common::{Clock, KINDS, Kind, Model, OBJECTS, apply, open, read, seeds, step, verify};
 use gordon_objectcache::{Cache, Config, block_on};
 use gordon_store::Media;
 use gordon_testkit::{MemoryMedia, Random};
@@ -100,7 +98,7 @@ impl ConcatBytes for [IoSlice<'_>] {
 fn every_byte_is_that_of_the_newest_version_across_evictions_and_restarts() {
     seeds(24, |seed| {
         let mut random = Random::new(seed);
-        let kind = KINDS[seed as usize % 3];
+        let kind = KINDS[seed as usize % 4];
         let config = kind.config(seed % 2 == 0);
         let media = kind.media();
         let mut model = Model::default();
@@ -160,6 +158,7 @@ fn full(kind: Kind, config: &Config) -> (Arc<MemoryMedia>, Model) {
             assert!(apply(&cache, &mut model, common::Step::Put(number)));
         }
     }
+    assert_eq!(cache.stats().set_objects > 0, kind == Kind::Sets);
     block_on(cache.close()).expect("it closes");
     (media, model)
 }
@@ -266,16 +265,34 @@ fn a_power_cut_at_any_write_or_sync_brings_nothing_back() {
             let crashes: &[u64] = match kind {
                 Kind::File => &[0, 1, 2, 3, 4, 5, 6, 7],
                 Kind::Nand => &[0, 2, 4, 5],
-                Kind::LargePages => &[4, 5],
+                Kind::LargePages | Kind::Sets => &[4, 5],
             };
-            for &crash in crashes {
-                let mut at = 1;
-                while !cut(kind, &config, &full, seed, at, crash) {
-                    at += 1;
-                }
-                assert!(at > 20, "only {at} cuts");
-            }
+            crashes.iter().for_each(|crash| cut_everywhere(kind, &config, &full, seed, *crash));
         }
+    });
+}
+
+/// Runs a history with a power cut at each write and sync.
+fn cut_everywhere(
+    kind: Kind,
+    config: &Config,
+    full: &(Arc<MemoryMedia>, Model),
+    seed: u64,
+    crash: u64,
+) {
+    let mut at = 1;
+    while !cut(kind, config, full, seed, at, crash) {
+        at += 1;
+    }
+    assert!(at > 20, "only {at} cuts");
+}
+
+#[test]
+fn a_power_cut_at_any_write_or_sync_brings_nothing_back_from_sets() {
+    seeds(1, |seed| {
+        let config = Kind::Sets.config(seed % 2 == 0);
+        let full = full(Kind::Sets, &config);
+        (0..8).for_each(|crash| cut_everywhere(Kind::Sets, &config, &full, seed, crash));
     });
 }
 
@@ -311,11 +328,19 @@ fn a_power_cut_while_a_cache_is_created_leaves_none_or_a_whole_one() {
 
 #[test]
 fn a_full_device_loses_no_more_than_objects() {
-    let media = Arc::new(MemoryMedia::new(SIZE));
-    let config = config(false);
+    // The second one has no space for any set.
+    for (kind, limit) in [(Kind::File, 90), (Kind::Sets, 74)] {
+        fill(kind, limit);
+    }
+}
+
+/// A history on a device that takes this number of blocks only, and then all.
+fn fill(kind: Kind, limit: usize) {
+    let media = kind.media();
+    let config = kind.config(false);
     let mut model = Model::default();
     let (cache, _) = open(&config, &media);
-    media.limit(Some(90));
+    media.limit(Some(limit));
     let mut random = Random::new(5);
     for _ in 0..3000 {
         apply(&cache, &mut model, step(&mut random));

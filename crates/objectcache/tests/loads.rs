@@ -5,7 +5,7 @@ mod common;
 use bytes::Bytes;
 use common::{Clock, SEGMENT, SIZE};
 use gordon_cache::tiered::{Admission as Rule, Layout, TierLookup, Tiered, TieredShape};
-use gordon_objectcache::{Cache, Config, Flash, Lifetime, block_on};
+use gordon_objectcache::{Cache, Config, Flash, Lifetime, Stats, block_on};
 use gordon_testkit::{MemoryMedia, Random};
 use gordon_units::Ns;
 use std::sync::Arc;
@@ -116,6 +116,35 @@ fn the_log_writes_at_most_a_tenth_more_than_it_admits() {
     let bodies = (stats.events.dram_evictions * (16 << 10)) as f64;
     assert!(stats.written_bytes as f64 / bodies <= 1.1, "{}", stats.written_bytes as f64 / bodies);
     assert!(stats.index_bytes <= 12 * stats.flash_objects.max(2000), "{stats:?}");
+}
+
+#[test]
+fn sets_hold_more_small_objects_than_a_log_with_the_same_dram() {
+    let load = |sets: Option<f64>| {
+        let size = 4 << 20;
+        let flash = Flash { segment: Some(64 << 10), sets, ..Flash::new("test".into(), size) };
+        let config = Config { flash: Some(flash), ..Config::new(192 << 10) };
+        let media = Arc::new(MemoryMedia::new(size));
+        let (cache, _) = Cache::open_on(config, Clock::default().medium(media)).expect("it opens");
+        let mut random = Random::new(1);
+        for _ in 0..80_000 {
+            let number = popular(&mut random, 50_000);
+            request(&cache, number, 40 + number * 7919 % 200);
+        }
+        let stats = cache.stats();
+        assert_eq!((stats.events.damaged, stats.events.io_errors), (0, 0));
+        stats
+    };
+    let log = load(None);
+    let sets = load(Some(0.9));
+    let ratio = |stats: &Stats| 1.0 - stats.events.misses as f64 / stats.events.requests as f64;
+
+    assert_eq!(sets.flash_capacity / 4096 * 4096, sets.flash_capacity);
+    assert!(sets.sets * 4096 > sets.flash_capacity * 8 / 10);
+    assert!(sets.set_objects > 5 * sets.flash_objects);
+    let each = |stats: &Stats| stats.index_bytes_per_object.expect("it has objects");
+    assert!(each(&log) > 10.0 && each(&sets) < 3.0, "{} {}", each(&log), each(&sets));
+    assert!(ratio(&sets) > ratio(&log));
 }
 
 /// Seconds of a day.

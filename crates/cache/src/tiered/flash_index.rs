@@ -5,7 +5,7 @@
 //! | location | offset in units, plus 1; 0 in an empty slot |
 //! | 3 | distance of the bucket from the home bucket of the object |
 //! | 1 | whether the object was requested since it was written |
-//! | 8 or 9 | size, rounded up to 5 significant bits |
+//! | 8 or 9 | size, rounded up to 5 significant bits; 0 after the object has moved to a set |
 //! | the rest | tag: bits of the hash |
 //!
 //! A bucket is a cache line of 8 slots. An object whose home bucket is full goes to one of the next
@@ -17,6 +17,9 @@
 //!
 //! Two objects may have the same prefix of the hash. A lookup therefore returns candidates, which
 //! the caller verifies by the key that is stored with the object.
+//!
+//! The set of an object is the same prefix times the number of sets, as a fraction. The objects of a
+//! set are therefore in consecutive buckets, and are found without a list.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -83,6 +86,11 @@ impl Fields {
         }
     }
 
+    /// Whether the object of a slot has moved to a set.
+    fn is_moved(self, slot: u64) -> bool {
+        slot >> self.size_at() & low(self.size) == 0
+    }
+
     /// Whether a slot is that of an object with this tag, at this distance from its home.
     #[inline]
     fn matches(self, slot: u64, distance: usize, tag: u64) -> bool {
@@ -138,6 +146,8 @@ pub(super) struct FlashIndex {
     /// Number of bits of the hash, after those of the shard, that bucket and tag determine.
     prefix: u32,
     live: u64,
+    /// Slots of objects that have moved to sets.
+    moved: u64,
 }
 
 /// Where the slot of an object is or could be.
@@ -251,6 +261,7 @@ impl FlashIndex {
             fields,
             prefix: (buckets + fields.tag_bits()).min(u64::BITS - shard_bits),
             live: 0,
+            moved: 0,
         }
     }
 
@@ -266,6 +277,54 @@ impl FlashIndex {
     /// Number of objects.
     pub fn len(&self) -> u64 {
         self.live
+    }
+
+    /// Number of slots in use: objects, and those that have moved to sets.
+    pub fn slots(&self) -> u64 {
+        self.live + self.moved
+    }
+
+    /// The set of an object, one of `sets`.
+    pub fn set_of(&self, hash: u64, sets: u32) -> u32 {
+        let bits = self.shard_bits + self.prefix;
+        ((u128::from(hash >> (u64::BITS - bits)) * u128::from(sets)) >> bits) as u32
+    }
+
+    /// Calls `each` for each object of a set, one of `sets`.
+    pub fn each_in_set(&self, set: u32, sets: u32, mut each: impl FnMut(Candidate)) {
+        let bits = self.shard_bits + self.prefix;
+        let first = |set: u64| (u128::from(set) << bits).div_ceil(sets.into());
+        let (start, end) = (first(set.into()), first(u64::from(set) + 1));
+        if start == end {
+            return;
+        }
+        // The last prefix of the set; the end itself may have a bit more.
+        let (start, last) = (start as u64, (end - 1) as u64);
+        let fields = self.fields;
+        for number in start >> self.prefix..=last >> self.prefix {
+            let shard = &self.shards[number as usize];
+            let shard_start = number << self.prefix;
+            let home = |prefix: u64| {
+                let clamped = prefix.clamp(start, last);
+                shard.home(clamped & low(self.prefix), self.prefix)
+            };
+            for home in home(shard_start)..=home(shard_start | low(self.prefix)) {
+                for distance in 0..=usize::from(shard.reach[home]) {
+                    for slot in &shard.buckets[shard.at(home, distance)].0 {
+                        let is_of_home = *slot != 0
+                            && slot >> fields.distance() & low(REACH_BITS) == distance as u64;
+                        if !is_of_home || fields.is_moved(*slot) {
+                            continue;
+                        }
+                        let tag = slot >> fields.tag_at();
+                        let value = shard.value(home, tag, self.prefix, fields);
+                        if (start..=last).contains(&(shard_start | value)) {
+                            each(fields.candidate(*slot));
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Memory of the table in bytes.
@@ -288,11 +347,11 @@ impl FlashIndex {
                 if !fields.matches(*slot, distance, home.tag) {
                     continue;
                 }
-                if !skips {
+                if !skips && !fields.is_moved(*slot) {
                     *slot |= u64::from(request) << fields.hit();
                     return Some(fields.candidate(*slot));
                 }
-                skips = after != Some((*slot & low(fields.location)) - 1);
+                skips &= after != Some((*slot & low(fields.location)) - 1);
             }
         }
         None
@@ -336,10 +395,44 @@ impl FlashIndex {
 
     /// Whether the object is at this location.
     pub fn contains(&self, hash: u64, location: u64) -> bool {
-        self.find(self.home(hash), location).is_some()
+        self.find(self.home(hash), location).is_some_and(|(bucket, number, _)| {
+            let shard = &self.shards[self.home(hash).shard];
+            !self.fields.is_moved(shard.buckets[bucket].0[number])
+        })
     }
 
-    /// Removes an object. Returns it if it was at this location.
+    /// Marks an object at this location as moved to a set: lookups no longer find it. Returns it if
+    /// it was there.
+    pub fn mark_moved(&mut self, hash: u64, location: u64) -> Option<Candidate> {
+        let home = self.home(hash);
+        let (bucket, number, _) = self.find(home, location)?;
+        let fields = self.fields;
+        let slot = &mut self.shards[home.shard].buckets[bucket].0[number];
+        if fields.is_moved(*slot) {
+            return None;
+        }
+        let found = fields.candidate(*slot);
+        *slot &= !(low(fields.size) << fields.size_at());
+        self.live -= 1;
+        self.moved += 1;
+        Some(found)
+    }
+
+    /// Whether an object that may have this hash was marked as moved and is still in the table.
+    pub fn may_have_moved(&self, hash: u64) -> bool {
+        let home = self.home(hash);
+        let shard = &self.shards[home.shard];
+        self.moved > 0
+            && (0..=usize::from(shard.reach[home.bucket])).any(|distance| {
+                let is = |slot: &u64| {
+                    self.fields.matches(*slot, distance, home.tag) && self.fields.is_moved(*slot)
+                };
+                shard.buckets[shard.at(home.bucket, distance)].0.iter().any(is)
+            })
+    }
+
+    /// Removes an object. Returns it if it was at this location; its size is 0 if it was marked as
+    /// moved.
     pub fn remove(&mut self, hash: u64, location: u64) -> Option<Candidate> {
         let home = self.home(hash);
         let (bucket, number, distance) = self.find(home, location)?;
@@ -349,14 +442,18 @@ impl FlashIndex {
         if distance > 0 && distance == usize::from(shard.reach[home.bucket]) {
             shard.shorten(home.bucket, self.fields);
         }
-        self.live -= 1;
+        if self.fields.is_moved(slot) {
+            self.moved -= 1;
+        } else {
+            self.live -= 1;
+        }
         Some(self.fields.candidate(slot))
     }
 
     /// Removes all objects in a range of locations, by a scan of the whole table. Calls `each` for
-    /// each of them.
+    /// each of them that was not marked as moved.
     pub fn sweep(&mut self, range: core::ops::Range<u64>, mut each: impl FnMut(Candidate)) {
-        let mut removed = 0;
+        let (mut removed, mut moved) = (0, 0);
         let fields = self.fields;
         for shard in &mut self.shards {
             for slot in shard.buckets.iter_mut().flat_map(|bucket| &mut bucket.0) {
@@ -364,14 +461,19 @@ impl FlashIndex {
                 if location == 0 || !range.contains(&(location - 1)) {
                     continue;
                 }
-                each(fields.candidate(*slot));
+                if fields.is_moved(*slot) {
+                    moved += 1;
+                } else {
+                    removed += 1;
+                    each(fields.candidate(*slot));
+                }
                 // Distances are not shortened: lookups may visit more buckets than they need.
                 *slot = 0;
                 shard.live -= 1;
-                removed += 1;
             }
         }
         self.live -= removed;
+        self.moved -= moved;
     }
 }
 
@@ -379,6 +481,7 @@ impl FlashIndex {
 mod tests {
     use super::*;
     use crate::index::hash;
+    use alloc::collections::BTreeSet;
 
     #[test]
     fn a_size_is_rounded_up_by_at_most_a_sixteenth() {
@@ -428,6 +531,39 @@ mod tests {
             assert_eq!(count, swept.len());
             assert_eq!(index.len(), kept.len() as u64);
             assert!(kept.iter().all(|(key, location)| index.contains(*key, *location)));
+        }
+    }
+
+    #[test]
+    fn the_objects_of_a_set_are_found_without_a_list_until_they_move() {
+        for (flash, unit, sets) in [(1 << 20, 64, 7), (1 << 30, 64, 5000), (1 << 30, 1, 1)] {
+            let mut index = FlashIndex::new(flash, unit, 1 << 20);
+            let count = 10_000_u64.min(flash / u64::from(unit));
+            for number in 0..count {
+                index.insert(hash(number), number, 3);
+            }
+            for number in (0..count).step_by(3) {
+                let moved = index.mark_moved(hash(number), number).expect("it is there");
+                assert_eq!((moved.location, moved.size), (number, 3));
+                assert!(index.mark_moved(hash(number), number).is_none());
+                assert!(!index.contains(hash(number), number));
+                assert!(index.may_have_moved(hash(number)));
+            }
+            let mut found = BTreeSet::new();
+            for set in 0..sets {
+                index.each_in_set(set, sets, |candidate| {
+                    assert_eq!(index.set_of(hash(candidate.location), sets), set);
+                    assert!(found.insert(candidate.location));
+                });
+            }
+            let expected: BTreeSet<u64> = (0..count).filter(|number| number % 3 != 0).collect();
+            assert_eq!(found, expected);
+            assert_eq!(index.len(), expected.len() as u64);
+            for number in 0..count {
+                let removed = index.remove(hash(number), number).expect("it is there");
+                assert_eq!(removed.size == 0, number % 3 == 0);
+            }
+            assert_eq!(index.slots(), 0);
         }
     }
 

@@ -1,4 +1,4 @@
-//! A cache in DRAM and a log in flash, for a driver that has the bytes.
+//! A cache in DRAM and a log in flash, with sets for small objects, for a driver that has the bytes.
 //!
 //! The machine decides where objects are; it has no bytes, no full keys, no I/O and no clock. Keys
 //! are hashes of 64 bits. The driver carries out its [`Action`]s and reports what was completed.
@@ -17,6 +17,14 @@
 //!    it is not read yet, or too many segments are being written, admission refuses objects.
 //! 5. After a restart, [`recover`](TieredMachine::recover) takes the directories, oldest first.
 //!
+//! With [`LogShape::sets`], small objects leave the log for a set. Before a segment is evicted, each
+//! set of its small objects is updated ([`Action::UpdateSet`]): the driver reads the set and the
+//! objects of the set in the log ([`in_log`](TieredMachine::in_log)), lets the machine
+//! [`choose`](TieredMachine::choose) those that stay, writes the set, and reports that with
+//! [`commit_set`](TieredMachine::commit_set). An object is in the index of the log until then. What
+//! is in the sets is known by filters only ([`set_with`](TieredMachine::set_with)), so the driver
+//! removes an object from a set by writing the set again.
+//!
 //! Bytes on the medium outlive their entries in the index. An object that was evicted may come back
 //! after a crash, until the directory of its segment is overwritten; one that was removed must not.
 //! [`remove`](TieredMachine::remove) and [`is_on_medium`](TieredMachine::is_on_medium) say when the
@@ -24,10 +32,11 @@
 
 use super::admission::AdmissionPolicy;
 use super::flash_index::{FlashIndex, rounded};
+use super::sets::{SetEntry, SetIndex, SetShape};
 use super::{Admission, TieredCounts};
 use crate::index::hash;
 use crate::store::{List, Store};
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 use gordon_units::Ns;
@@ -57,6 +66,8 @@ pub struct LogShape {
     /// Whether objects that were requested while they were in the log are written to it again when
     /// their segment is evicted.
     pub reinsert: bool,
+    /// Sets to which small objects move from the log.
+    pub sets: Option<SetShape>,
 }
 
 /// The size of an object.
@@ -85,6 +96,17 @@ pub struct DirectoryEntry {
     pub bytes: u32,
     /// Size of its entry in the directory in bytes.
     pub directory: u32,
+}
+
+/// An object in the log that can move to a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogObject {
+    /// Offset in the flash in bytes.
+    pub offset: u64,
+    /// Size of the object in bytes.
+    pub bytes: u64,
+    /// Whether it was requested since it was written.
+    pub was_hit: bool,
 }
 
 /// Where an object may be.
@@ -147,6 +169,12 @@ pub enum Action {
         /// Number of the segment.
         segment: u32,
     },
+    /// Move objects from the log to a set, as far as they are still there, then call
+    /// [`TieredMachine::set_updated`].
+    UpdateSet {
+        /// Number of the set.
+        set: u32,
+    },
 }
 
 /// What must follow the removal of an object.
@@ -176,7 +204,7 @@ struct Segment {
     /// Bytes used by objects, and by entries of the directory.
     bytes: u32,
     directory: u32,
-    /// Objects in the index.
+    /// Slots of the index: objects, and those that have moved to sets.
     live: u32,
     pins: u32,
 }
@@ -186,6 +214,8 @@ struct Segment {
 enum Preparation {
     NotRequested,
     Requested,
+    /// Objects move to this number of sets first.
+    Moving(Vec<DirectoryEntry>, usize),
     Ready(Vec<DirectoryEntry>),
 }
 
@@ -278,6 +308,7 @@ pub struct TieredMachine {
     /// Bytes by which DRAM may exceed its size while eviction waits for the flash.
     slack: u64,
     live_bytes: u64,
+    sets: Option<SetIndex>,
 }
 
 impl TieredMachine {
@@ -305,6 +336,7 @@ impl TieredMachine {
             patient: false,
             slack: 0,
             live_bytes: 0,
+            sets: shape.sets.map(SetIndex::new),
             shape,
         }
     }
@@ -418,6 +450,9 @@ impl TieredMachine {
 
     /// Removes an object from flash. Returns `None` if it is not at this offset.
     pub fn remove(&mut self, key: u64, offset: u64) -> Option<Removal> {
+        if !self.is_live(key, offset) {
+            return None;
+        }
         self.forget(key, offset)?;
         match self.segment(offset).state {
             SegmentState::Open | SegmentState::Full => Some(Removal::Buffered),
@@ -430,7 +465,8 @@ impl TieredMachine {
         let removed = self.index.remove(hash(key), self.location(offset))?;
         self.live_bytes -= removed.size * u64::from(self.shape.unit);
         self.segment(offset).live -= 1;
-        Some(removed.was_hit)
+        // An object that has moved to a set has no size.
+        (removed.size > 0).then_some(removed.was_hit)
     }
 
     /// Whether an object is in flash at this offset.
@@ -438,10 +474,11 @@ impl TieredMachine {
         self.index.contains(hash(key), self.location(offset))
     }
 
-    /// Whether the medium may have an object of this key that is not in the index because it was
-    /// evicted, and that a restart could bring back.
+    /// Whether the log on the medium may have an object of this key that is not in the index because
+    /// it was evicted or has moved to a set, and that a restart could bring back.
     pub fn is_on_medium(&self, key: u64) -> bool {
-        self.evicted.values().any(|keys| keys.binary_search(&key).is_ok())
+        self.index.may_have_moved(hash(key))
+            || self.evicted.values().any(|keys| keys.binary_search(&key).is_ok())
     }
 
     /// Reports that the removal of all objects of this key so far is recorded.
@@ -546,7 +583,7 @@ impl TieredMachine {
 
     fn add(&mut self, key: u64, offset: u64, bytes: u32) {
         let unit = u64::from(self.shape.unit);
-        let size = u64::from(bytes).div_ceil(unit);
+        let size = u64::from(bytes).div_ceil(unit).max(1);
         self.index.insert(hash(key), offset / unit, size);
         self.live_bytes += rounded(size) * unit;
     }
@@ -567,10 +604,12 @@ impl TieredMachine {
         let mut evicted = self.evicted.remove(&number).unwrap_or_default();
         for entry in entries {
             evicted.push(entry.key);
-            // Removed objects are not in the index.
+            // Objects that were removed or have moved are not in the index.
             let Some(was_hit) = self.forget(entry.key, entry.offset) else { continue };
             if was_hit && self.shape.reinsert {
                 again.push(entry);
+            } else if self.is_small(entry.bytes.into()) {
+                self.counts.dropped += 1;
             } else {
                 self.counts.evicted += 1;
             }
@@ -638,7 +677,130 @@ impl TieredMachine {
             segment == self.next && matches!(self.preparation, Preparation::Requested),
             "a directory that was not requested"
         );
-        self.preparation = Preparation::Ready(entries);
+        let sets = self.sets_to_update(&entries);
+        self.actions.extend(sets.iter().map(|set| Action::UpdateSet { set: *set }));
+        self.preparation = match sets.len() {
+            0 => Preparation::Ready(entries),
+            count => Preparation::Moving(entries, count),
+        };
+    }
+
+    /// The sets of the small objects of a segment that have enough objects in the log.
+    fn sets_to_update(&self, entries: &[DirectoryEntry]) -> BTreeSet<u32> {
+        let Some(sets) = &self.sets else { return BTreeSet::new() };
+        let small = entries.iter().filter(|entry| {
+            self.is_small(entry.bytes.into()) && self.is_live(entry.key, entry.offset)
+        });
+        let all: BTreeSet<u32> = small.map(|entry| self.set_of(entry.key)).collect();
+        let threshold = sets.shape.threshold as usize;
+        all.into_iter().filter(|set| self.in_log(*set).len() >= threshold).collect()
+    }
+
+    fn is_small(&self, bytes: u64) -> bool {
+        self.sets.as_ref().is_some_and(|sets| bytes <= sets.shape.largest.into())
+    }
+
+    fn set_of(&self, key: u64) -> u32 {
+        let count = self.sets.as_ref().map_or(0, |sets| sets.shape.sets);
+        self.index.set_of(hash(key), count)
+    }
+
+    /// The objects of a set that are in the log on the medium, in the order of their offsets.
+    pub fn in_log(&self, set: u32) -> Vec<LogObject> {
+        let Some(sets) = &self.sets else { return Vec::new() };
+        let unit = u64::from(self.shape.unit);
+        let mut found = Vec::new();
+        self.index.each_in_set(set, sets.shape.sets, |candidate| {
+            let (offset, bytes) = (candidate.location * unit, candidate.size * unit);
+            let segment = self.segment_of(offset);
+            let is_stored = self.segments[segment as usize].state == SegmentState::Stored;
+            if is_stored && self.is_small(bytes) {
+                found.push(LogObject { offset, bytes, was_hit: candidate.was_hit });
+            }
+        });
+        found.sort_unstable_by_key(|object| object.offset);
+        found
+    }
+
+    /// The set that may have an object of this key.
+    pub fn set_with(&self, key: u64) -> Option<u32> {
+        let sets = self.sets.as_ref()?;
+        let set = self.set_of(key);
+        sets.may_have(set, key).then_some(set)
+    }
+
+    /// Marks the object at a position of a set as requested.
+    pub fn mark_hit_in_set(&mut self, set: u32, position: usize) {
+        self.sets.iter_mut().for_each(|sets| sets.mark_hit(set, position));
+    }
+
+    /// Counts a read of a set that did not have the requested object.
+    pub fn count_false_positive(&mut self) {
+        self.counts.false_positives += 1;
+    }
+
+    /// Whether the object at a position of a set was requested since its set was last written.
+    pub fn was_hit_in_set(&self, set: u32, position: usize) -> bool {
+        self.sets.as_ref().is_some_and(|sets| sets.was_hit(set, position))
+    }
+
+    /// Chooses the objects that stay in a set that is about to be written: the first `olds` of
+    /// `entries` are in it already, the others are new. Updates their values.
+    pub fn choose(&mut self, set: u32, entries: &mut [SetEntry], olds: usize) -> Vec<bool> {
+        let Some(sets) = &mut self.sets else { return vec![false; entries.len()] };
+        let stays = sets.choose(set, entries, olds);
+        self.counts.evicted += stays[..olds].iter().filter(|stays| !**stays).count() as u64;
+        stays
+    }
+
+    /// Reports that a set is about to be written with these objects.
+    pub fn begin_set(&mut self, set: u32, keys: &[u64]) {
+        let Some(sets) = &mut self.sets else { return };
+        sets.extend(set, keys);
+        self.counts.written += u64::from(sets.shape.bytes);
+    }
+
+    /// Reports that a set durably has these objects. It had `before`. Those that `moved` from the
+    /// log, by key and offset, leave the log.
+    pub fn commit_set(&mut self, set: u32, keys: &[u64], before: u64, moved: &[(u64, u64)]) {
+        let Some(sets) = &mut self.sets else { return };
+        sets.know(set, keys, before);
+        for (key, offset) in moved {
+            let location = self.location(*offset);
+            // Unless it was removed meanwhile.
+            if let Some(found) = self.index.mark_moved(hash(*key), location) {
+                self.live_bytes -= found.size * u64::from(self.shape.unit);
+            }
+        }
+    }
+
+    /// Reports that a write of a set failed. It had `before` objects; now it may have any.
+    pub fn fail_set(&mut self, set: u32, before: u64) {
+        self.sets.iter_mut().for_each(|sets| sets.forget(set, before));
+    }
+
+    /// Reports the objects of a set that was read, unless it is being written.
+    pub fn learn_set(&mut self, set: u32, keys: &[u64]) {
+        if let Some(sets) = &mut self.sets
+            && !sets.is_known(set)
+        {
+            sets.know(set, keys, 0);
+        }
+    }
+
+    /// Reports that an [`Action::UpdateSet`] was carried out or has failed.
+    pub fn set_updated(&mut self) {
+        let preparation = core::mem::replace(&mut self.preparation, Preparation::NotRequested);
+        self.preparation = match preparation {
+            Preparation::Moving(entries, 1) => Preparation::Ready(entries),
+            Preparation::Moving(entries, left) => Preparation::Moving(entries, left - 1),
+            _ => unreachable!("an update of a set that was not requested"),
+        };
+    }
+
+    /// Number of objects in sets that were read or written since the start.
+    pub fn in_sets(&self) -> u64 {
+        self.sets.as_ref().map_or(0, |sets| sets.objects)
     }
 
     /// Reports that the directory of a segment cannot be read, after it has been erased durably.
@@ -746,12 +908,16 @@ impl TieredMachine {
 
     /// Memory of the index of flash, for which DRAM holds fewer objects, in bytes.
     pub fn index_bytes(&self) -> u64 {
-        self.index.len() * INDEX_BYTES
+        self.index.slots() * INDEX_BYTES + self.set_memory()
     }
 
     /// Memory that the index has allocated, in bytes.
     pub fn index_memory(&self) -> u64 {
-        self.index.memory()
+        self.index.memory() + self.set_memory()
+    }
+
+    fn set_memory(&self) -> u64 {
+        self.sets.as_ref().map_or(0, SetIndex::memory)
     }
 
     /// Number of objects in DRAM, and their bytes.
@@ -759,7 +925,7 @@ impl TieredMachine {
         (self.tier.list.len, self.tier.list.bytes)
     }
 
-    /// Number of objects in flash, and their bytes, rounded up by at most a sixteenth each.
+    /// Number of objects in the log, and their bytes, rounded up by at most a sixteenth each.
     pub fn in_flash(&self) -> (u64, u64) {
         (self.index.len(), self.live_bytes)
     }

@@ -15,9 +15,9 @@
 //! The third layout is that of McAllister and others, "Kangaroo: Caching Billions of Tiny Objects
 //! on Flash", SOSP 2021.
 //!
-//! [`TieredMachine`] is DRAM and a log for a driver that has the bytes. [`Tiered`] simulates all
-//! layouts, the log with that machine: each action is carried out at once. Its caller gets the reads
-//! and writes of flash in order, as [`Io`].
+//! [`TieredMachine`] is DRAM and a log, with sets behind it if they are wanted, for a driver that has
+//! the bytes. [`Tiered`] simulates all layouts, the log with that machine: each action is carried
+//! out at once. Its caller gets the reads and writes of flash in order, as [`Io`].
 
 mod admission;
 mod flash_index;
@@ -28,7 +28,10 @@ mod sets;
 mod simulated;
 
 pub use admission::{Admission, Budget};
-pub use machine::{Action, DirectoryEntry, LogShape, ObjectSize, Place, Removal, TieredMachine};
+pub use machine::{
+    Action, DirectoryEntry, LogObject, LogShape, ObjectSize, Place, Removal, TieredMachine,
+};
+pub use sets::{SetEntry, SetShape};
 pub use simulated::Tiered;
 
 use alloc::vec::Vec;

@@ -8,6 +8,8 @@
 //! the values of the old ones increase equally until the largest is 7, distant. Then objects stay
 //! in the order of their values, old objects before new ones, as long as they fit. New objects have
 //! the value 6, or 5 if they were requested in the log.
+//!
+//! [`Sets`] simulates sets with their objects. [`SetIndex`] is what a cache with bytes has in memory.
 
 use super::{FlashStore, IoQueue};
 use crate::index::hash;
@@ -19,10 +21,12 @@ use alloc::vec::Vec;
 pub(super) const INDEX_BYTES: u64 = 12;
 const DISTANT: u8 = 7;
 
-/// An object in a set.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SetEntry {
+/// An object in a set, or about to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetEntry {
+    /// Hash of its key.
     pub key: u64,
+    /// Size in its set in bytes.
     pub size: u32,
     /// Whether it was requested since its set was last written.
     pub was_hit: bool,
@@ -32,6 +36,7 @@ pub(super) struct SetEntry {
 
 impl SetEntry {
     /// A new object, which may have been requested in the log.
+    #[must_use]
     pub fn new(key: u64, size: u32, was_hit: bool) -> Self {
         Self { key, size, was_hit: false, rrpv: DISTANT - 1 - u8::from(was_hit) }
     }
@@ -80,45 +85,151 @@ impl Sets {
 
     /// Writes new objects into a set. Returns the new objects that did not fit.
     pub fn write(&mut self, at: usize, new: &[SetEntry], io_queue: &mut IoQueue) -> Vec<SetEntry> {
-        let (offset, room) = (self.offset(at), u64::from(self.size));
+        let offset = self.offset(at);
         let set = &mut self.sets[at];
         if !set.entries.is_empty() {
             io_queue.read(offset, self.size);
         }
-        for entry in &mut set.entries {
-            if core::mem::take(&mut entry.was_hit) {
-                entry.rrpv = 0;
-            }
-        }
-        let bytes =
-            |entries: &[SetEntry]| entries.iter().map(|entry| u64::from(entry.size)).sum::<u64>();
-        if bytes(&set.entries) + bytes(new) > room {
-            let farthest = set.entries.iter().map(|entry| entry.rrpv).max().unwrap_or(DISTANT);
-            set.entries.iter_mut().for_each(|entry| entry.rrpv += DISTANT - farthest);
-        }
         let olds = set.entries.len();
-        let mut all: Vec<(usize, SetEntry)> =
-            set.entries.drain(..).chain(new.iter().copied()).enumerate().collect();
-        // The sort is stable, so old objects come before new ones with the same value.
-        all.sort_by_key(|(_, entry)| entry.rrpv);
-        let (mut held, mut out) = (0, Vec::new());
-        let mut stays: Vec<(usize, SetEntry)> = Vec::with_capacity(all.len());
-        for (from, entry) in all {
-            if held + u64::from(entry.size) <= room {
-                held += u64::from(entry.size);
-                stays.push((from, entry));
-            } else if from < olds {
+        set.entries.extend_from_slice(new);
+        let stays = choose(&mut set.entries, olds, self.size);
+        let mut out = Vec::new();
+        let mut number = 0;
+        set.entries.retain(|entry| {
+            let stays = stays[number];
+            if !stays && number < olds {
                 io_queue.counts.evicted += 1;
-            } else {
-                out.push(entry);
+            } else if !stays {
+                out.push(*entry);
             }
-        }
-        // Restore the order in which they were inserted.
-        stays.sort_by_key(|(from, _)| *from);
-        set.entries.extend(stays.into_iter().map(|(_, entry)| entry));
+            number += 1;
+            stays
+        });
         set.filter = set.entries.iter().fold(0, |filter, entry| filter | bits(entry.key));
         io_queue.write(offset, self.size);
         out
+    }
+}
+
+/// Chooses the objects that stay in a set of `room` bytes, of which the first `olds` are in it
+/// already. Updates their values.
+fn choose(entries: &mut [SetEntry], olds: usize, room: u32) -> Vec<bool> {
+    for entry in entries.iter_mut() {
+        if core::mem::take(&mut entry.was_hit) {
+            entry.rrpv = 0;
+        }
+    }
+    let bytes = entries.iter().map(|entry| u64::from(entry.size)).sum::<u64>();
+    let old = &mut entries[..olds];
+    if bytes > room.into() {
+        let farthest = old.iter().map(|entry| entry.rrpv).max().unwrap_or(DISTANT);
+        old.iter_mut().for_each(|entry| entry.rrpv += DISTANT - farthest);
+    }
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    // The sort is stable, so old objects come before new ones with the same value.
+    order.sort_by_key(|number| entries[*number].rrpv);
+    let mut stays = vec![false; entries.len()];
+    let mut held = 0;
+    for number in order {
+        let size = u64::from(entries[number].size);
+        if held + size <= room.into() {
+            held += size;
+            stays[number] = true;
+        }
+    }
+    stays
+}
+
+/// Sets for small objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetShape {
+    /// Number of sets.
+    pub sets: u32,
+    /// Bytes that a write of a set takes.
+    pub bytes: u32,
+    /// Bytes of a set for objects.
+    pub room: u32,
+    /// Bytes in the log of the largest object that moves to a set.
+    pub largest: u32,
+    /// Minimum number of objects that move to a set together.
+    pub threshold: u32,
+}
+
+/// What is in memory of sets whose objects are elsewhere: for each a filter of its objects, and a bit
+/// for each of 32 objects that says whether it was requested.
+pub(super) struct SetIndex {
+    pub shape: SetShape,
+    filters: Vec<u64>,
+    hits: Vec<u32>,
+    /// A bit for each set whose filter is that of its content. The others were not read since the
+    /// start, and their filters match every object.
+    known: Vec<u64>,
+    /// Objects in known sets.
+    pub objects: u64,
+}
+
+impl SetIndex {
+    /// The index of sets whose content is not known.
+    pub fn new(shape: SetShape) -> Self {
+        let sets = shape.sets as usize;
+        let (filters, hits) = (vec![u64::MAX; sets], vec![0; sets]);
+        Self { shape, filters, hits, known: vec![0; sets.div_ceil(64)], objects: 0 }
+    }
+
+    /// Memory in bytes.
+    pub fn memory(&self) -> u64 {
+        u64::from(self.shape.sets) * INDEX_BYTES + self.known.len() as u64 * 8
+    }
+
+    pub fn is_known(&self, set: u32) -> bool {
+        self.known[set as usize / 64] >> (set % 64) & 1 == 1
+    }
+
+    /// Whether a set may have an object.
+    pub fn may_have(&self, set: u32, key: u64) -> bool {
+        let bits = bits(key);
+        self.filters[set as usize] & bits == bits
+    }
+
+    /// Marks the object at a position of a set as requested.
+    pub fn mark_hit(&mut self, set: u32, position: usize) {
+        self.hits[set as usize] |= 1 << (position % 32);
+    }
+
+    /// Whether the object at a position of a set was requested since its set was last written.
+    pub fn was_hit(&self, set: u32, position: usize) -> bool {
+        self.hits[set as usize] >> (position % 32) & 1 == 1
+    }
+
+    /// Chooses the objects that stay in a set, of which the first `olds` are in it already. Updates
+    /// their values.
+    pub fn choose(&mut self, set: u32, entries: &mut [SetEntry], olds: usize) -> Vec<bool> {
+        self.hits[set as usize] = 0;
+        choose(entries, olds, self.shape.room)
+    }
+
+    /// A set may have these objects as well from now on.
+    pub fn extend(&mut self, set: u32, keys: &[u64]) {
+        self.filters[set as usize] |= keys.iter().fold(0, |filter, key| filter | bits(*key));
+    }
+
+    /// A set has these objects. `before` is the number of objects that it had, if it was known.
+    pub fn know(&mut self, set: u32, keys: &[u64], before: u64) {
+        if self.is_known(set) {
+            self.objects -= before;
+        }
+        self.known[set as usize / 64] |= 1 << (set % 64);
+        self.filters[set as usize] = keys.iter().fold(0, |filter, key| filter | bits(*key));
+        self.objects += keys.len() as u64;
+    }
+
+    /// A set may have any objects. `before` is the number of objects that it had, if it was known.
+    pub fn forget(&mut self, set: u32, before: u64) {
+        if self.is_known(set) {
+            self.objects -= before;
+        }
+        self.known[set as usize / 64] &= !(1 << (set % 64));
+        self.filters[set as usize] = u64::MAX;
     }
 }
 

@@ -90,6 +90,7 @@ impl SimulatedLog {
                 let directory = self.directories[segment as usize].clone();
                 self.machine.prepared(segment, directory);
             }
+            Action::UpdateSet { .. } => unreachable!("a log without sets"),
         }
     }
 
@@ -146,6 +147,7 @@ impl Tiered {
                     // Sizes are simulated to the byte.
                     unit: 1,
                     reinsert: shape.reinsert,
+                    sets: None,
                 };
                 let machine = TieredMachine::new(dram, log, admission, seed);
                 let directories = vec![Vec::new(); log.segments as usize];

@@ -5,6 +5,7 @@
 //! | 2 pages | two copies of the superblock: identity, sizes, seed, time of creation |
 //! | 2 halves | journal of removals: the half with the higher generation is in use |
 //! | segments | objects from the start, the directory and a footer at the end |
+//! | sets | a page each: small objects, if the cache has sets |
 //!
 //! Each part has a checksum (XXH3, 64 bits) over all of its bytes, and the identity of the cache, so
 //! that bytes of an older cache in the same place are not taken for its own.
@@ -12,6 +13,7 @@
 pub(crate) mod journal;
 pub(crate) mod object;
 pub(crate) mod segment;
+pub(crate) mod set;
 pub(crate) mod superblock;
 
 use twox_hash::XxHash3_64;

@@ -3,7 +3,7 @@
 use super::{Fields, PAGE, VERSION, checksum};
 
 const MAGIC: &[u8; 16] = b"gordon objcache\n";
-const LEN: usize = 80;
+const LEN: usize = 88;
 
 /// Largest size of a half of the journal in bytes.
 const LARGEST_JOURNAL: u64 = 16 << 20;
@@ -50,6 +50,8 @@ pub(crate) struct Superblock {
     pub blocks: Option<EraseBlocks>,
     /// Erases of all blocks of NAND flash before the creation.
     pub erases: u64,
+    /// Number of sets.
+    pub sets: u32,
 }
 
 /// Why there is no usable superblock.
@@ -108,7 +110,18 @@ impl Superblock {
 
     /// Number of segments.
     pub fn segments(&self) -> u64 {
-        self.size.saturating_sub(self.segments_at()) / u64::from(self.segment)
+        let space = self.size.saturating_sub(self.segments_at());
+        space.saturating_sub(self.set_bytes()) / u64::from(self.segment)
+    }
+
+    /// Bytes of all sets.
+    pub fn set_bytes(&self) -> u64 {
+        u64::from(self.sets) * PAGE as u64
+    }
+
+    /// Offset of the first set: after the segments.
+    pub fn sets_at(&self) -> u64 {
+        self.segments_at() + self.segments() * u64::from(self.segment)
     }
 
     /// The page of the superblock.
@@ -124,6 +137,7 @@ impl Superblock {
         bytes.extend_from_slice(&unit.to_le_bytes());
         bytes.extend_from_slice(&block.to_le_bytes());
         bytes.extend_from_slice(&self.erases.to_le_bytes());
+        bytes.extend_from_slice(&u64::from(self.sets).to_le_bytes());
         bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
         bytes.resize(PAGE, 0);
         bytes
@@ -149,6 +163,7 @@ impl Superblock {
         let unit = fields.u32().ok_or(damaged)?;
         let block = fields.u32().ok_or(damaged)?;
         let erases = fields.u64().ok_or(damaged)?;
+        let sets = fields.u64().and_then(|sets| u32::try_from(sets).ok()).ok_or(damaged)?;
         let is_valid = unit > 0 && unit.is_multiple_of(PAGE as u32) && block.is_multiple_of(unit);
         let blocks = match (unit, block) {
             (0, 0) => None,
@@ -159,6 +174,6 @@ impl Superblock {
         if found != checksum(&bytes[..LEN - 8]) || segment == 0 {
             return Err(damaged);
         }
-        Ok(Self { id, size, segment, seed, created, blocks, erases })
+        Ok(Self { id, size, segment, seed, created, blocks, erases, sets })
     }
 }

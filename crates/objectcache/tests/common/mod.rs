@@ -26,19 +26,28 @@ pub enum Kind {
     Nand,
     /// A NAND image with pages of 8 KiB, two to a block, of which segments take two.
     LargePages,
+    /// A file with 5 segments and 6 sets.
+    Sets,
 }
 
-pub const KINDS: [Kind; 3] = [Kind::File, Kind::Nand, Kind::LargePages];
+pub const KINDS: [Kind; 4] = [Kind::File, Kind::Nand, Kind::LargePages, Kind::Sets];
+
+/// Offset of the first segment in a file.
+pub const SEGMENTS_AT: u64 = 272 * 1024;
+/// Offset of the first set, with [`Kind::Sets`].
+pub const SETS_AT: u64 = SEGMENTS_AT + 5 * SEGMENT as u64;
+/// Number of sets, with [`Kind::Sets`].
+pub const SETS: u64 = 6;
 
 impl Kind {
     pub fn is_nand(self) -> bool {
-        self != Self::File
+        matches!(self, Self::Nand | Self::LargePages)
     }
 
     /// The parameters of the array.
     pub fn device(self, faults: Faults, seed: u64) -> DeviceParams {
         match self {
-            Self::File | Self::Nand => image::device(4096, 4, 40, faults, seed),
+            Self::File | Self::Sets | Self::Nand => image::device(4096, 4, 40, faults, seed),
             Self::LargePages => image::device(8192, 2, 80, faults, seed),
         }
     }
@@ -46,15 +55,15 @@ impl Kind {
     /// A medium without a cache.
     pub fn media(self) -> Arc<MemoryMedia> {
         match self {
-            Self::File => Arc::new(MemoryMedia::new(SIZE)),
+            Self::File | Self::Sets => Arc::new(MemoryMedia::new(self.size())),
             Self::Nand | Self::LargePages => image::image(&self.device(Faults::default(), 1)),
         }
     }
 
-    /// Bytes of a segment. All kinds have 12 of them.
+    /// Bytes of a segment. All kinds but one have 12 of them.
     pub fn segment(self) -> u32 {
         match self {
-            Self::File | Self::Nand => SEGMENT,
+            Self::File | Self::Sets | Self::Nand => SEGMENT,
             Self::LargePages => 2 * SEGMENT,
         }
     }
@@ -68,6 +77,7 @@ impl Kind {
     pub fn size(self) -> u64 {
         match self {
             Self::File | Self::Nand => SIZE,
+            Self::Sets => SETS_AT + SETS * 4096,
             Self::LargePages => {
                 u64::from(self.metadata()) * 16 * 1024 + 12 * u64::from(self.segment())
             }
@@ -86,7 +96,8 @@ impl Kind {
     /// A cache with DRAM for a few objects.
     pub fn config(self, reinsert: bool) -> Config {
         let segment = Some(self.segment());
-        let flash = Flash { segment, reinsert, ..Flash::new("test".into(), self.size()) };
+        let sets = (self == Self::Sets).then_some(0.231);
+        let flash = Flash { segment, reinsert, sets, ..Flash::new("test".into(), self.size()) };
         Config { flash: Some(flash), block: 2048, ..Config::new(12_000) }
     }
 }

@@ -1,0 +1,221 @@
+//! Updates of sets: what the thread that writes does to remove objects from them and to move objects
+//! to them from the log.
+
+use crate::format::PAGE;
+use crate::format::object::{Kind, Stored};
+use crate::format::set::{DamagedSet, SetObject, parse_set, set_page, set_size};
+use crate::medium;
+use crate::set_states::{Removing, Waiting, Writing};
+use crate::sets::hashes;
+use crate::state::{Shared, State};
+use bytes::Bytes;
+use gordon_cache::tiered::{LogObject, SetEntry};
+use std::collections::BTreeMap;
+use std::io::Result;
+
+/// An update of a set that is being prepared.
+struct Update {
+    set: u32,
+    page: std::result::Result<Vec<SetObject>, DamagedSet>,
+    /// Objects in the log, with the hashes of their keys.
+    candidates: Vec<(LogObject, u64, Stored)>,
+}
+
+/// Those who wait for an update, and its result.
+pub(crate) type Answers = Vec<(Waiting, std::result::Result<(), String>)>;
+
+/// Updates sets. The values are whether objects move to a set from the log. Returns who waits.
+pub(crate) fn update(shared: &Shared, sets: &BTreeMap<u32, bool>) -> Answers {
+    let updates: Vec<Update> = sets.iter().map(|(set, moves)| read(shared, *set, *moves)).collect();
+    let mut answers = Answers::new();
+    let mut pages: Vec<(u32, Vec<u8>)> = Vec::new();
+    {
+        let mut state = shared.state();
+        for update in updates {
+            let set = update.set;
+            if let Some(objects) = state.begin_update(update, &mut answers) {
+                pages.push((set, set_page(shared.id, set, objects)));
+            }
+        }
+    }
+    let mut failed: BTreeMap<u32, String> = BTreeMap::new();
+    for (set, page) in &pages {
+        if let Err(error) = medium::write(&*shared.storage, shared.set_offset(*set), page) {
+            failed.insert(*set, error.to_string());
+        }
+    }
+    if !pages.is_empty()
+        && let Err(error) = shared.storage.sync()
+    {
+        failed.extend(pages.iter().map(|(set, _)| (*set, error.to_string())));
+    }
+    let mut state = shared.state();
+    for (set, _) in &pages {
+        state.end_update(*set, failed.remove(set), &mut answers);
+    }
+    for _ in sets.values().filter(|moves| **moves) {
+        state.machine.set_updated();
+    }
+    answers
+}
+
+/// Reads a set and the objects in the log that can move to it.
+fn read(shared: &Shared, set: u32, moves: bool) -> Update {
+    let page = read_bytes(shared, shared.set_offset(set), PAGE);
+    let found: Vec<(LogObject, u64)> = {
+        let mut state = shared.state();
+        state.counters.events.read_bytes += PAGE as u64;
+        state.counters.events.io_errors += u64::from(page.is_err());
+        let found = if moves { state.machine.in_log(set) } else { Vec::new() };
+        let segment = |object: &LogObject| {
+            let number = state.machine.segment_of(object.offset);
+            state.segments[number as usize].sequence
+        };
+        found.iter().map(|object| (*object, segment(object))).collect()
+    };
+    let mut candidates = Vec::new();
+    for (object, segment) in found {
+        let read = read_in_log(shared, &object);
+        let stored = read.and_then(|bytes| Stored::read(&bytes));
+        if let Some((stored, identity)) = stored
+            && identity.segment == segment
+            && stored.kind == Kind::Whole
+        {
+            candidates.push((object, identity.hash, stored.copied()));
+        }
+    }
+    let unreadable = DamagedSet { is_ours: true };
+    let page = page.map_or(Err(unreadable), |page| parse_set(&page, shared.id, set));
+    Update { set, page, candidates }
+}
+
+/// The bytes of an object in the log.
+fn read_in_log(shared: &Shared, object: &LogObject) -> Option<Bytes> {
+    let len = usize::try_from(object.bytes).ok()?;
+    {
+        let state = shared.state();
+        let number = state.machine.segment_of(object.offset);
+        if let Some((prepared, image)) = &state.prepared
+            && *prepared == number
+        {
+            let start = usize::try_from(object.offset % shared.segment as u64).ok()?;
+            return image.get(start..start + len).map(|bytes| image.slice_ref(bytes));
+        }
+    }
+    let read = read_bytes(shared, shared.base + object.offset, len);
+    let mut state = shared.state();
+    state.counters.events.read_bytes += len.div_ceil(PAGE) as u64 * PAGE as u64;
+    state.counters.events.io_errors += u64::from(read.is_err());
+    read.ok()
+}
+
+fn read_bytes(shared: &Shared, at: u64, len: usize) -> Result<Bytes> {
+    let start = at / PAGE as u64 * PAGE as u64;
+    #[allow(clippy::cast_possible_truncation)] // less than a page
+    let skip = (at - start) as usize;
+    let buffer = medium::read(&*shared.storage, start, (skip + len).next_multiple_of(PAGE))?;
+    let first = buffer.part.start + skip;
+    Ok(Bytes::from(buffer.bytes).slice(first..first + len))
+}
+
+impl State {
+    /// Chooses the new content of a set. Returns it if it must be written.
+    fn begin_update(&mut self, update: Update, answers: &mut Answers) -> Option<&[SetObject]> {
+        let Update { set, page, candidates } = update;
+        let requested = self.sets.removing.remove(&set);
+        let is_counted = requested.is_some();
+        let Removing { hashes: removed, waiting, .. } = requested.unwrap_or_default();
+        let damage = page.as_ref().err().copied();
+        self.counters.events.damaged +=
+            u64::from(damage.is_some_and(|damage| damage.is_ours) && !is_counted);
+        let olds = page.unwrap_or_default();
+        let before = olds.len() as u64;
+        let news = self.movable(candidates);
+        // The set may have a copy of an object that a crash has left in the log.
+        let stays = |old: &SetObject| {
+            !removed.contains(&old.hash) && news.iter().all(|(_, new)| new.hash != old.hash)
+        };
+        let mut objects = Vec::new();
+        let mut entries = Vec::new();
+        for (position, object) in olds.into_iter().enumerate() {
+            if stays(&object) {
+                let was_hit = self.machine.was_hit_in_set(set, position);
+                entries.push(entry(&object, was_hit));
+                objects.push(object);
+            }
+        }
+        let kept = objects.len();
+        let is_same = news.is_empty() && kept as u64 == before && damage.is_none();
+        if is_same && !self.sets.unsettled.contains(&set) {
+            answers.push((waiting, Ok(())));
+            return None;
+        }
+        let mut offsets = Vec::new();
+        for (offset, object) in news {
+            offsets.push(offset);
+            entries.push(entry(&object, false));
+            objects.push(object);
+        }
+        let stays = self.machine.choose(set, &mut entries, kept);
+        let mut moved = Vec::new();
+        let mut chosen = Vec::new();
+        for (number, object) in objects.into_iter().enumerate() {
+            if !stays[number] {
+                continue;
+            }
+            if number >= kept {
+                moved.push((object.hash, offsets[number - kept]));
+            }
+            chosen.push(SetObject { rrpv: entries[number].rrpv, ..object });
+        }
+        self.machine.begin_set(set, &hashes(&chosen));
+        if let Some((_, writes)) = self.sets.readers.get_mut(&set) {
+            *writes += 1;
+        }
+        let writing = Writing { objects: chosen, before, removed, waiting, moved };
+        self.sets.writing.insert(set, writing);
+        self.sets.writing.get(&set).map(|writing| &writing.objects[..])
+    }
+
+    /// The candidates that can move to a set now, with their offsets.
+    fn movable(&self, candidates: Vec<(LogObject, u64, Stored)>) -> Vec<(u64, SetObject)> {
+        let mut found: Vec<(u64, SetObject)> = Vec::new();
+        for (LogObject { offset, was_hit, .. }, hash, object) in candidates {
+            // It may have been removed since it was read. Objects with the prefix of a purge stay
+            // out until the purge has read all sets.
+            let is_there = self.machine.is_live(hash, offset);
+            let is_twice = found.iter().any(|(_, other)| other.hash == hash);
+            if is_there && !is_twice && !self.is_purged_from_sets(&object.key) {
+                let rrpv = SetEntry::new(hash, 0, was_hit).rrpv;
+                found.push((offset, SetObject { hash, rrpv, object }));
+            }
+        }
+        found
+    }
+
+    /// Ends the write of a set.
+    fn end_update(&mut self, set: u32, failure: Option<String>, answers: &mut Answers) {
+        let Some(writing) = self.sets.writing.remove(&set) else { return };
+        let Writing { objects, before, removed, waiting, moved } = writing;
+        match failure {
+            None => {
+                self.sets.unsettled.remove(&set);
+                self.machine.commit_set(set, &hashes(&objects), before, &moved);
+                answers.push((waiting, Ok(())));
+            }
+            Some(why) => {
+                self.counters.events.io_errors += 1;
+                self.sets.unsettled.insert(set);
+                self.machine.fail_set(set, before);
+                // They stay away until a restart, or until the set is written.
+                self.sets.removing.entry(set).or_default().hashes.extend(removed);
+                answers.push((waiting, Err(why)));
+            }
+        }
+    }
+}
+
+fn entry(object: &SetObject, was_hit: bool) -> SetEntry {
+    let size = u32::try_from(set_size(&object.object)).unwrap_or(u32::MAX);
+    SetEntry { key: object.hash, size, was_hit, rrpv: object.rrpv }
+}
