@@ -57,6 +57,8 @@ PIECES = ("1GiB", "8GiB")
 SMALL_OBJECTS, LARGE_OBJECTS = (50, 400), (100_000, 400_000)
 #: DRAM and flash of a cache of small objects: those of Kangaroo's simulator in docs/design.
 SMALL = ("3MiB", "61MiB")
+#: DRAM and flash of a cache with bytes, its part of sets, and the number of its objects.
+STORED, SETS, POPULATION = ("1MiB", "64MiB"), 0.9, 1_000_000
 #: Requests that are generated.
 GENERATED = 1_000_000
 #: Requests for objects in pieces.
@@ -197,6 +199,8 @@ def main() -> None:
             misses, took = best(partial(small_objects, trace, layout))
             print(f"tiered {layout} {' + '.join(SMALL)}: " + rate(misses, requests, took))
         in_pieces(Path(folder) / "large.bin")
+        for sets in (None, SETS):
+            print(with_bytes(Path(folder) / f"sets {sets}", sets), flush=True)
     for workload in ("surge", "specweb99"):
         count, took = best(partial(generated, workload))
         print(f"generate {workload}: {count / took / 1e6:.2f} M requests a CPU second", flush=True)
@@ -208,6 +212,29 @@ def in_pieces(trace: Path) -> None:
     (misses, counts), took = best(partial(two_levels, trace, *PIECES))
     line = f"flashcache {' + '.join(PIECES)}, {LARGE:,} requests for objects in pieces: "
     print(line + f"{rate(misses, LARGE, took)}; {counts}", flush=True)
+
+
+def with_bytes(folder: Path, sets: float | None) -> str:
+    """The cache with bytes under small objects, with and without sets behind its log."""
+    folder.mkdir()
+    draw = random.Random(1)
+    dram, flash = STORED
+    start = time.process_time()
+    with cache.ObjectCache(dram=dram, flash=folder, flash_size=flash, sets=sets) as stored:
+        for _ in range(GENERATED):
+            number = int(draw.random() ** 3 * POPULATION)
+            key = number.to_bytes(4, "little")
+            if stored.get(key) is None:
+                stored.put(key, bytes(40 + number * 7919 % 400))
+        took = time.process_time() - start
+        counts = stored.stats()
+    layout = "log" if sets is None else f"log before sets ({sets:.0%} of the flash)"
+    return (
+        f"objects with bytes, {layout}, {dram} + {flash}: "
+        f"{rate(counts['misses'], GENERATED, took)}; {counts['index_bytes_per_object']:.2f} bytes "
+        f"of index for each object, {counts['write_amplification']:.2f} bytes written for each "
+        f"admitted, {counts['refused_bytes']:,} bytes refused"
+    )
 
 
 def rate(misses: int, requests: int, took: float) -> str:

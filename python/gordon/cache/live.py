@@ -62,6 +62,7 @@ def serve(
     origin_timeout: float = 30.0,
     flash: str | None = None,
     flash_size: str | None = None,
+    sets: float | None = None,
     lifetime: str | None = None,
     endurance: int = ENDURANCE,
     admission: str = "all",
@@ -91,6 +92,7 @@ def serve(
         {
             "--flash": flash,
             "--flash-size": flash_size,
+            "--sets": None if sets is None else str(sets),
             "--lifetime": lifetime,
             "--admission": None if policy == "all" else admission,
         }
@@ -119,6 +121,7 @@ def serve(
             "admission": policy,
             "lifetime": None if lifetime is None else (_years(lifetime), endurance),
             "reinsert": False,
+            "sets": sets,
             "seed": seed,
             "trace": trace,
             "segment": None,

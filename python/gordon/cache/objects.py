@@ -46,6 +46,7 @@ class ObjectCache:
         lifetime: float | None = None,
         endurance: int = ENDURANCE,
         reinsert: bool = False,
+        sets: float | None = None,
         seed: int = 1,
         trace: Path | None = None,
     ) -> None:
@@ -61,8 +62,9 @@ class ObjectCache:
         `admission` is a policy of `gordon cache tiered` (`all`, `random:0.5`, `hits:2`,
         `ghost:64MiB`). With `lifetime`, the flash lasts this number of years at `endurance` rated
         erases; the cache then chooses what it admits. With `reinsert`, objects that were requested
-        are written again when their segment is evicted. `trace` is a file for a trace of the
-        requests.
+        are written again when their segment is evicted. With `sets`, this fraction of the flash is
+        for sets of objects of at most 1 KiB, which then take far less DRAM; not with a NAND image
+        or a lifetime. `trace` is a file for a trace of the requests.
         """
         # A file may be a NAND image, which has a size.
         is_sized = flash_size is not None or (flash is not None and pathlib.Path(flash).is_file())
@@ -80,6 +82,7 @@ class ObjectCache:
             "admission": policy,
             "lifetime": None if lifetime is None else (lifetime, endurance),
             "reinsert": reinsert,
+            "sets": sets,
             "seed": seed,
             "trace": None if trace is None else os.fspath(trace),
         }

@@ -73,6 +73,14 @@ def stats(console: Output, found: "ServeStats") -> None:
             f"{short(cache['flash_capacity'], 'B')}; {short(cache['written_bytes'], 'B')} written, "
             f"{short(cache['admitted_bytes'], 'B')} admitted; {cache['damaged']:,} damaged objects"
         )
+        if cache["sets"]:
+            names = ("index_bytes_per_object", "write_amplification")
+            each, written = ("-" if cache[name] is None else figures(cache[name]) for name in names)
+            console.text(
+                f"sets: {cache['set_objects']:,} objects in {cache['sets']:,} sets, as far as they "
+                f"were used since the start; {each} bytes of index for each object, {written} "
+                "bytes written for each byte admitted"
+            )
         nand = cache["nand"]
         if nand is not None:
             amplification = nand["write_amplification"]

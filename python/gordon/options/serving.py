@@ -15,6 +15,7 @@ from gordon.options.kinds import (
     SIZE,
     Each,
     Number,
+    Share,
     Text,
 )
 
@@ -47,6 +48,9 @@ class Memories:
     image (`gordon block create`), whose blocks the cache erases itself."""
     flash_size: Annotated[str | None, SIZE] = None
     """Size of the flash; the cache never takes more. Default for a NAND image: all of it."""
+    sets: Annotated[float | None, Share(is_checked=True)] = None
+    """Fraction of the flash for sets of small objects (at most 1 KiB), which then take far less
+    DRAM: 0.9. Not with a NAND image or --lifetime. Default: none, or as the cache was created."""
     lifetime: Annotated[str | None, Text("YEARS")] = None
     """How long the flash must last: 5y. Admission keeps the bytes written within the budget."""
     endurance: Annotated[int, COUNT] = 3000

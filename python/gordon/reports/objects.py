@@ -60,15 +60,16 @@ class ObjectCacheStats(TypedDict):
     dram_hits: int
     #: Objects in DRAM.
     dram_objects: int
-    #: Objects that were too large for flash.
+    #: Objects that were too large for flash, or too few for their set.
     dropped: int
     #: Mean number of times that a block has been erased since the cache was created: measured on a
     #: NAND image, elsewhere from the bytes written, because segments are whole erase blocks
-    #: (`assumed`).
+    #: (`assumed`). With sets, what the flash copies comes on top.
     erases: float
-    #: Years from the creation until the rated erases are used up at the mean rate so far.
+    #: Years from the creation until the rated erases are used up at the mean rate so far; `None`
+    #: with sets.
     expected_life_years: float | None
-    #: Bytes of the objects in flash.
+    #: Bytes of the objects in flash, except those in sets.
     flash_bytes: int
     #: Size of the flash in bytes.
     flash_capacity: int
@@ -78,10 +79,12 @@ class ObjectCacheStats(TypedDict):
     flash_hit_bytes: int
     #: Requests found in flash.
     flash_hits: int
-    #: Objects in flash.
+    #: Objects in flash, except those in sets.
     flash_objects: int
     #: Memory of the index of the flash, in bytes.
     index_bytes: int
+    #: Memory of the index for each object in flash, in bytes; `None` if there is none.
+    index_bytes_per_object: float | None
     #: Failed reads and writes of flash.
     io_errors: int
     #: Records of deletions in the journal.
@@ -106,8 +109,16 @@ class ObjectCacheStats(TypedDict):
     requests: int
     #: Number of segments.
     segments: int
+    #: Reads of sets that did not have the requested object.
+    set_false_positives: int
+    #: Objects in sets that were read or written since the cache was opened.
+    set_objects: int
+    #: Number of sets.
+    sets: int
     #: Bytes written to flash since the cache was created.
     total_written_bytes: int
+    #: Bytes written to flash for each byte that flash admitted; `None` before the first one.
+    write_amplification: float | None
     #: Bytes written to flash.
     written_bytes: int
     #: Bytes written in the current day of the cache, which starts at the time of day of its
@@ -129,7 +140,7 @@ class ObjectCacheRecovery(TypedDict):
     damaged_journal: bool
     #: Segments whose directory was damaged, or not completely written.
     damaged_segments: int
-    #: Objects found in flash.
+    #: Objects found in flash, except those in sets.
     objects: int
     #: Objects that had been deleted or replaced.
     removed: int

@@ -22,6 +22,8 @@ pub(crate) struct Options {
     /// Years that the flash must last, and rated erases of a block.
     lifetime: Option<(f64, u64)>,
     reinsert: bool,
+    /// Part of the flash for sets.
+    sets: Option<f64>,
     seed: u64,
     trace: Option<PathBuf>,
 }
@@ -54,6 +56,7 @@ impl Options {
             };
             flash.lifetime = self.lifetime.map(|(years, endurance)| Lifetime { years, endurance });
             flash.reinsert = self.reinsert;
+            flash.sets = self.sets;
             flash
         });
         config
