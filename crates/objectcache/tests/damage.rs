@@ -356,6 +356,24 @@ fn a_damaged_set_that_can_be_read_again_brings_nothing_back() {
 }
 
 #[test]
+fn sets_outlive_a_lost_journal() {
+    let (media, mut model) = used_of(Kind::Sets, 2, false);
+    let config = Kind::Sets.config(false);
+    for at in 8192..SEGMENTS_AT - 8192 {
+        media.damage(at, |byte| *byte = 0xff);
+    }
+    let (cache, recovery) = open(&config, &media);
+    assert!(recovery.damaged_journal && recovery.objects == 0, "{recovery:?}");
+    assert!(verify(&cache, &model) > 0);
+    for number in 0..OBJECTS {
+        assert!(apply(&cache, &mut model, Step::Put(number)));
+        assert!(apply(&cache, &mut model, Step::Delete(number / 2)));
+    }
+    drop(cache);
+    verify(&open(&config, &media).0, &model);
+}
+
+#[test]
 fn sets_that_were_swapped_or_are_unreadable_are_misses() {
     let (media, mut model) = used_of(Kind::Sets, 2, true);
     let config = Kind::Sets.config(true);

@@ -3,6 +3,7 @@
 
 mod common;
 
+use bytes::Bytes;
 use common::{Clock, KINDS, Kind, Model, OBJECTS, apply, open, read, seeds, step, verify};
 use gordon_objectcache::{Cache, Config, block_on};
 use gordon_store::Media;
@@ -294,6 +295,20 @@ fn a_power_cut_at_any_write_or_sync_brings_nothing_back_from_sets() {
         let full = full(Kind::Sets, &config);
         (0..8).for_each(|crash| cut_everywhere(Kind::Sets, &config, &full, seed, crash));
     });
+}
+
+#[test]
+fn objects_of_at_most_a_quarter_of_a_set_move_to_sets() {
+    // A header of 64 bytes, and a key of 4.
+    for (len, moves) in [(0, true), (1024 - 68, true), (1024 - 67, false)] {
+        let (cache, _) = open(&Kind::Sets.config(false), &Kind::Sets.media());
+        for number in 0..1000_u32 {
+            let body = Bytes::from(vec![number as u8; len]);
+            block_on(cache.put(&number.to_le_bytes(), b"", body)).expect("it works");
+        }
+        let stats = cache.stats();
+        assert_eq!(stats.set_objects > 0, moves, "{len}: {stats:?}");
+    }
 }
 
 #[test]
