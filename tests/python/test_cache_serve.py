@@ -513,6 +513,7 @@ def test_bad_input_is_one_error(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
     tls = ("--tls-certificate", "file", "--tls-key", "file")
     run(*ok, "--root", "www", *tls).refused("tls", "file")
     run(*ok, "--root", "www", "--lifetime", "5y").refused("incomplete-flash", "--lifetime")
+    run(*ok, "--root", "www", "--sets", "0.9").refused("incomplete-flash", "--sets")
     flash = ("--flash", "f", "--flash-size", "64MiB")
     run(*ok, "--root", "www", *flash, "--lifetime", "x").refused("bad-lifetime", "x")
     run(*ok, "--root", "www", *flash, "--admission", "x").refused("", "x")

@@ -46,6 +46,43 @@ def test_objects_are_found_after_a_restart(tmp_path: Path) -> None:
         assert stats["flash_hits"] == sum(item is not None for item in found.values())
 
 
+def test_small_objects_move_to_sets_and_are_found_after_a_restart(tmp_path: Path) -> None:
+    bodies = {f"/{number}".encode(): bytes([number % 256]) * 100 for number in range(5000)}
+    with _open(tmp_path, sets=0.9) as cache:
+        for key, body in bodies.items():
+            assert cache.put(key, body) == "stored"
+        assert cache.put(b"large", bytes(60_000)) == "stored"
+        stats = cache.stats()
+        assert stats["set_objects"] > stats["flash_objects"] > 0
+        assert stats["sets"] * 4096 > 0.8 * (4 << 20)
+        each = stats["index_bytes_per_object"]
+        assert each is not None
+        assert each < 10
+        assert stats["expected_life_years"] is None
+        cache.delete(b"/7")
+        purged = cache.purge(b"/1")
+        assert purged > 0
+    # The number of sets is that of the creation.
+    with _open(tmp_path) as cache:
+        found = {key: cache.get(key) for key in bodies}
+        assert not any(found[key] for key in bodies if key == b"/7" or key.startswith(b"/1"))
+        assert sum(item is not None for item in found.values()) > 1000
+        assert all(item.body == bodies[key] for key, item in found.items() if item is not None)
+        assert cache.check()["damaged"] == 0
+    with raises("other-shape", "cache.flash", "sets of"):
+        _open(tmp_path, sets=0.5)
+
+
+def test_sets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    for share in (0.0, 1.0, -1.0, 1e-9):
+        with raises("config", "sets"):
+            _open(tmp_path, sets=share)
+    with raises("config", "lifetime", "sets"):
+        _open(tmp_path, sets=0.5, lifetime=5.0)
+    with raises("config", "dram", "filters"):
+        _open(tmp_path, sets=0.5, dram="1KiB")
+
+
 def test_a_cache_without_flash_is_in_dram() -> None:
     cache = ObjectCache(dram="100KiB")
     for number in range(100):
