@@ -163,6 +163,13 @@ def test_methods(site: Serve, root: Path) -> None:
         assert (got.status, got.headers["allow"]) == (405, "GET, HEAD"), method
 
 
+def test_options_of_the_server_as_a_whole(site: Serve, root: Path) -> None:
+    server = site("--root", "www")
+    got = server.get("*", method="OPTIONS")
+    assert (got.status, got.body) == (204, b"")
+    assert server.get("*").status == 400
+
+
 @pytest.mark.parametrize("file", ["data.bin", "large.bin"])
 def test_ranges(site: Serve, root: Path, file: str) -> None:
     server = site("--root", "www")

@@ -251,6 +251,18 @@ def test_ranges_of_an_origin(proxy: Proxy) -> None:
     assert len(origin.seen) == 3
 
 
+def test_options_of_this_server_do_not_reach_the_origin(proxy: Proxy) -> None:
+    server, origin = proxy(fixed(b"body", allow="GET"))
+    for target, fields in (("*", {}), ("/a", {"Max-Forwards": "0"})):
+        got = server.get(target, fields, method="OPTIONS")
+        assert (got.status, got.body, "allow" in got.headers) == (204, b"", False)
+    assert server.get("*").status == 400
+    assert not origin.seen
+    got = server.get("/a", {"Max-Forwards": "2"}, method="OPTIONS")
+    assert (got.status, got.headers["allow"]) == (200, "GET")
+    assert [(seen.path, seen.headers["max-forwards"]) for seen in origin.seen] == [("/a", "1")]
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_unsafe_methods_pass_through_and_invalidate(proxy: Proxy, method: str) -> None:
     bodies: list[bytes] = []

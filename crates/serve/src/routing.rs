@@ -6,7 +6,7 @@ use crate::http::access_log::Logged;
 use crate::origin::Origin;
 use crate::pages;
 use crate::site::{Asked, Served, Site, Tracked};
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -48,6 +48,14 @@ pub(crate) async fn route(app: &App, asked: Asked) -> Served {
         && let Some(page) = pages::answer(site, &asked.head)
     {
         return page;
+    }
+    if asked.head.uri.path() == "*" {
+        // The request is about a server and not about a resource (RFC 9110, section 9.3.7). To its
+        // clients a gateway is that server; the origin's `*` would be that of another one.
+        return match asked.head.method {
+            Method::OPTIONS => Served::nothing(),
+            _ => Served::error(StatusCode::BAD_REQUEST, "`*` is for OPTIONS only\n"),
+        };
     }
     let is_exhausted = site.budget.used() >= site.budget.limit();
     if is_exhausted {

@@ -1,6 +1,6 @@
-//! Header fields of one connection (RFC 9110, section 7.6.1).
+//! Header fields that concern a proxy (RFC 9110, section 7.6).
 
-use http::header::{CONNECTION, HeaderName};
+use http::header::{CONNECTION, HeaderName, MAX_FORWARDS};
 use http::{HeaderMap, HeaderValue};
 
 /// Fields that concern a connection even if Connection does not name them.
@@ -33,6 +33,16 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
     }
 }
 
+/// Counts this proxy in Max-Forwards, which limits OPTIONS (RFC 9110, section 7.6.2). Returns
+/// whether the request may be forwarded; otherwise this proxy is its recipient.
+pub(crate) fn may_forward(headers: &mut HeaderMap) -> bool {
+    let limit = headers.get(MAX_FORWARDS).and_then(|value| value.to_str().ok());
+    let Some(limit) = limit.and_then(|text| text.parse::<u32>().ok()) else { return true };
+    let Some(left) = limit.checked_sub(1) else { return false };
+    headers.insert(MAX_FORWARDS, HeaderValue::from(left));
+    true
+}
+
 /// Appends this proxy to Via.
 pub(crate) fn via(headers: &mut HeaderMap, version: http::Version) {
     let version = match version {
@@ -46,6 +56,26 @@ pub(crate) fn via(headers: &mut HeaderMap, version: http::Version) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_proxy_counts_in_max_forwards() {
+        for (given, may, left) in [
+            (None, true, None),
+            (Some("0"), false, Some("0")),
+            (Some("2"), true, Some("1")),
+            (Some("many"), true, Some("many")),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(given) = given {
+                headers.insert(MAX_FORWARDS, HeaderValue::from_static(given));
+            }
+            assert_eq!(may_forward(&mut headers), may, "{given:?}");
+            assert_eq!(
+                headers.get(MAX_FORWARDS).map(HeaderValue::as_bytes),
+                left.map(str::as_bytes)
+            );
+        }
+    }
 
     #[test]
     fn fields_that_connection_names_are_removed() {

@@ -54,7 +54,7 @@ impl Origin {
 
     fn uri(&self, asked: &Uri) -> Uri {
         let target = asked.path_and_query().map_or("/", |target| target.as_str());
-        // `OPTIONS *` has no path.
+        // A target that is a host and a port has no path.
         let target = if target.starts_with('/') { target } else { "/" };
         Uri::builder()
             .scheme(self.scheme.clone())

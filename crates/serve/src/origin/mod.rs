@@ -90,6 +90,7 @@ impl Origin {
             Method::CONNECT | Method::TRACE => {
                 Served::error(StatusCode::NOT_IMPLEMENTED, "not a method of this proxy\n")
             }
+            Method::OPTIONS if !hop::may_forward(&mut asked.head.headers) => Served::nothing(),
             _ => self.change(site, asked).await,
         }
     }

@@ -318,7 +318,7 @@ impl Request {
     fn expected(&self, is_files: bool) -> Option<Vec<u8>> {
         if !is_files {
             let target = self.target.path_and_query().map_or("/", |target| target.as_str());
-            // The origin gets `OPTIONS *` as one of its root.
+            // The origin gets a request for a host and a port as one of its root.
             let target = if target.starts_with('/') { target } else { "/" };
             return Some(Reply::of(target, &self.language).body);
         }
@@ -353,7 +353,6 @@ fn claimed(is_files: bool, line: &[u8], response: &Response) -> Option<Vec<u8>> 
         let (name, size) = FILES.iter().find(|(name, _)| target.strip_prefix('/') == Some(name))?;
         return Some(body(&format!("/{name}"), "", *size));
     }
-    // `OPTIONS *` has no path.
     let asked = target.trim_start_matches('/').as_bytes();
     is_in(line, asked).then(|| Reply::of(target, language).body)
 }

@@ -38,6 +38,13 @@ impl Served {
         Self { response, status: None }
     }
 
+    /// Success without a body; nothing was looked up.
+    pub fn nothing() -> Self {
+        let mut response = Response::new(Content::Empty);
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Self { response, status: None }
+    }
+
     /// Adds how the request was served.
     pub fn with(mut self, status: CacheStatus) -> Self {
         self.response.headers_mut().append(CACHE_STATUS, status.value());
