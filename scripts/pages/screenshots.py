@@ -4,14 +4,18 @@
     python scripts/pages/screenshots.py [NAME...]
 
 Writes NAME.html, NAME-1400.png, NAME-390.png, NAME-dark.png and NAME.pdf into build/pages, and the
-top of the survey's page as docs/survey.png, which README.md shows. Needs chromium.
+top of the survey's page as docs/survey.png, which README.md shows. A paper is a folder with a page
+for each of its tables and figures. Needs chromium.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +24,8 @@ OUT = ROOT / "build/pages"
 PICTURE = ROOT / "docs/survey.png"
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000")
 DARK = "--blink-settings=preferredColorScheme=0"
+#: A page takes some seconds to draw; this is far beyond what any machine needs.
+PATIENCE_S = 300.0
 
 WEB = "web.parquet"
 #: Words after the path of a report.
@@ -83,6 +89,11 @@ PAGES: dict[str, list[str]] = {
         *("--cores", "4,8", "--rate", "1000", "--report"),
     ],
 }
+#: The comparisons with a paper: the words before the folder of their pages.
+PAPERS = {
+    f"paper-{paper}": ["reproduce", paper, "--quick", "--pages"]
+    for paper in ("gordon", "joulesort", "flashcache")
+}
 
 
 def gordon(*words: str) -> None:
@@ -92,11 +103,32 @@ def gordon(*words: str) -> None:
         sys.exit(f"error: gordon {' '.join(words)}\n{ran.stderr}")
 
 
+def browse(browser: str, page: Path, *words: str) -> None:
+    """Draws a page. Exits with an error if the browser fails or does not end."""
+    with tempfile.TemporaryFile("w+") as errors:
+        # A session of its own, so that all processes of the browser can be ended.
+        started = subprocess.Popen(
+            [browser, *FLAGS, *words, page.as_uri()],
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
+        )
+        try:
+            status = started.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            sys.exit(f"error: {browser} has not drawn {page} in {PATIENCE_S:g} s, and was ended")
+        finally:
+            if started.poll() is None:
+                os.killpg(started.pid, signal.SIGKILL)
+                started.wait()
+        if status != 0:
+            errors.seek(0)
+            sys.exit(f"error: {browser} ended with {status} on {page}\n{errors.read()}")
+
+
 def picture(browser: str, page: Path, out: Path, width: int, height: int, *more: str) -> None:
     """The content of a window of this size."""
-    size = f"--window-size={width},{height}"
-    command = [browser, *FLAGS, *more, size, f"--screenshot={out}", page.as_uri()]
-    subprocess.run(command, check=True, capture_output=True)
+    browse(browser, page, *more, f"--window-size={width},{height}", f"--screenshot={out}")
 
 
 def narrow(browser: str, page: Path, out: Path) -> None:
@@ -107,14 +139,37 @@ def narrow(browser: str, page: Path, out: Path) -> None:
     frame.unlink()
 
 
+def made(name: str) -> list[Path]:
+    """Makes the pages of a name."""
+    if name in PAPERS:
+        folder = OUT / name
+        shutil.rmtree(folder, ignore_errors=True)
+        gordon(*PAPERS[name], folder.name)
+        return sorted(folder.glob("*.html"))
+    page = OUT / f"{name}.html"
+    gordon(*PAGES[name], page.name, *AFTER.get(name, []))
+    return [page]
+
+
+def pictures(browser: str, page: Path) -> None:
+    """Makes the pictures of a page, next to it."""
+    stem = page.with_suffix("")
+    picture(browser, page, Path(f"{stem}-1400.png"), 1400, 3600)
+    narrow(browser, page, Path(f"{stem}-390.png"))
+    picture(browser, page, Path(f"{stem}-dark.png"), 1400, 3600, DARK)
+    browse(browser, page, f"--print-to-pdf={stem}.pdf")
+    print(f"{page.relative_to(OUT).with_suffix('')}: {page.stat().st_size / 1e6:.2f} MB")
+
+
 def main() -> None:
     """Makes the pages and pictures."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         sys.exit("error: neither chromium nor google-chrome is installed")
-    unknown = [name for name in sys.argv[1:] if name not in PAGES]
+    names = [*PAGES, *PAPERS]
+    unknown = [name for name in sys.argv[1:] if name not in names]
     if unknown:
-        sys.exit(f"error: no page is called {unknown[0]}\n  try: one of {', '.join(PAGES)}")
+        sys.exit(f"error: no page is called {unknown[0]}\n  try: one of {', '.join(names)}")
     OUT.mkdir(parents=True, exist_ok=True)
     if not (OUT / WEB).exists():
         gordon("cache", "generate", "surge", "--files", "100MB", "--requests", "200k", "-o", WEB)
@@ -122,17 +177,11 @@ def main() -> None:
         sort = ["sort", "-S", "64M", WEB, "-o", "sorted"]
         gordon("trace", "--interval", "0.1s", "-o", "job.trace", "--", *sort)
     (OUT / "disk").mkdir(exist_ok=True)
-    for name in sys.argv[1:] or PAGES:
-        page = OUT / f"{name}.html"
-        gordon(*PAGES[name], page.name, *AFTER.get(name, []))
-        picture(browser, page, OUT / f"{name}-1400.png", 1400, 3600)
-        narrow(browser, page, OUT / f"{name}-390.png")
-        picture(browser, page, OUT / f"{name}-dark.png", 1400, 3600, DARK)
-        printed = [f"--print-to-pdf={OUT / name}.pdf", page.as_uri()]
-        subprocess.run([browser, *FLAGS, *printed], check=True, capture_output=True)
-        print(f"{name}: {page.stat().st_size / 1e6:.2f} MB")
-        if name == "clusters":
-            picture(browser, page, PICTURE, 1400, 1360)
+    for name in sys.argv[1:] or names:
+        for page in made(name):
+            pictures(browser, page)
+            if name == "clusters":
+                picture(browser, page, PICTURE, 1400, 1360)
 
 
 if __name__ == "__main__":
