@@ -292,13 +292,25 @@ def probes_write(path: str, about: str, asked: _Probes, answers: list[tuple[int,
 def probes_read(
     path: str,
 ) -> tuple[str, tuple[bytes, list[int], list[int], list[int]], list[tuple[int, int]]]: ...
-def flash_run(config: str, tick: Callable[[int, int], None] | None = None) -> RunResult: ...
+def flash_run(
+    config: str,
+    tick: Callable[[int, int], None] | None = None,
+    own: tuple[str, Callable[[int, int], object]] | None = None,
+) -> RunResult:
+    """`own`: the name of a victim policy, and what makes it from the blocks and their pages."""
+
 def flash_run_all(
-    configs: list[tuple[str, str]], tick: Callable[[int, int], None] | None = None
+    configs: list[tuple[str, str]],
+    tick: Callable[[int, int], None] | None = None,
+    own: tuple[str, Callable[[int, int], object]] | None = None,
 ) -> list[RunResult]:
     """As `disk_run_all`."""
 
-def flash_wa(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
+def flash_wa(
+    config: str,
+    tick: Callable[[int, int], None] | None = None,
+    own: Callable[[int, int], object] | None = None,
+) -> str: ...
 def flash_provision(
     base: str, changed: str, capacity: str | None = None, check: bool = True
 ) -> str:

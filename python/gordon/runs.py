@@ -7,7 +7,7 @@ contradict each other and comparisons that are not defined.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Generic, TypeVar
@@ -34,6 +34,16 @@ class RunOptions(Host, ABC):
     @abstractmethod
     def name(self, device: Device) -> str:
         """The name of the device in results."""
+
+    @abstractmethod
+    def run(self, config: str, progress: Progress | None) -> _core.RunResult:
+        """Runs a config (JSON)."""
+
+    @abstractmethod
+    def run_all(
+        self, configs: list[tuple[str, str]], progress: Progress | None
+    ) -> list[_core.RunResult]:
+        """Runs several configs (name, JSON), one device per core."""
 
 
 def as_json(config: Mapping[str, object]) -> str:
@@ -90,12 +100,10 @@ R = TypeVar("R", bound=Run[DeviceRun])
 
 @dataclass(frozen=True)
 class Kind(Generic[R]):
-    """A kind of device: the options and results of its runs, and the core functions that run."""
+    """A kind of device: the options and the results of its runs."""
 
     options: type[RunOptions]
     result: type[R]
-    core_run: Callable[[str, Progress | None], _core.RunResult]
-    core_run_all: Callable[[list[tuple[str, str]], Progress | None], list[_core.RunResult]]
 
     def run(
         self,
@@ -109,7 +117,7 @@ class Kind(Generic[R]):
         about, how = dealt(options, load, self.options)
         _agree(about, how)
         config = as_json(how.config(about.config(source), device))
-        ran = self.core_run(config, progress)
+        ran = how.run(config, progress)
         result = self.result(how.name(device), ran)
         try:
             ran.kept()
@@ -155,5 +163,5 @@ class Kind(Generic[R]):
         """Runs a load, as the core takes it, on several devices, one device per core."""
         called = [how.name(device) for device in devices]
         configs = [as_json(how.config(load, device)) for device in devices]
-        runs = self.core_run_all(list(zip(called, configs, strict=True)), progress)
+        runs = how.run_all(list(zip(called, configs, strict=True)), progress)
         return [self.result(*one) for one in zip(called, runs, strict=True)]

@@ -135,14 +135,17 @@ impl<O: ActionSink> Ftl<O> {
     /// pages choose such blocks too, and the theory includes them. This costs no space if copies
     /// are whole super-pages, since there are exactly as many as the block has.
     fn may_gain_nothing(&self) -> bool {
-        let minimises_valid_pages =
-            matches!(self.config.victim, Victim::Greedy | Victim::CostBenefit);
+        let minimises_valid_pages = !self.blocks.has_own_policy()
+            && matches!(self.config.victim, Victim::Greedy | Victim::CostBenefit);
         !minimises_valid_pages
             && self.config.slots == 1
             && self.collector.zero_gain_streak < MAX_ZERO_GAIN_STREAK
     }
 
     fn victim(&mut self) -> Option<BlockId> {
+        if let Some(block) = self.blocks.own_victim() {
+            return Some(block);
+        }
         let pages = self.data_pages * self.config.slots;
         victim::choose(self.config.victim, &self.blocks, pages, &mut self.collector.random)
     }

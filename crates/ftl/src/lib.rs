@@ -34,6 +34,7 @@ mod stripes;
 mod trim_journal;
 mod trim_recording;
 mod victim;
+mod victim_chooser;
 mod write_point;
 
 pub use check::Inconsistency;
@@ -47,3 +48,4 @@ pub use mount::{CleanShutdownState, Mount, MountError, ScanRequest, ScanResult};
 pub use preload::{OnProgram, PAGES_A_STEP, PreloadError};
 pub use stats::Stats;
 pub use trim_journal::TrimRecord;
+pub use victim_chooser::VictimChooser;

@@ -9,8 +9,10 @@ use crate::io::{Action, ActionSink, Input, PageSegment, split};
 use crate::map::Map;
 use crate::stats::Stats;
 use crate::trim_journal::TrimJournal;
+use crate::victim_chooser::VictimChooser;
 use crate::write_point::WritePoints;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -185,6 +187,13 @@ impl<O: ActionSink> Ftl<O> {
             layout,
             config,
         })
+    }
+
+    /// Lets `chooser` choose the victims of garbage collection from now on, in place of the
+    /// configured policy. Which blocks are allowed to be collected does not change: if its choices
+    /// free no space, the block with the fewest valid pages is collected.
+    pub fn choose_victims_by(&mut self, chooser: Arc<dyn VictimChooser>) {
+        self.blocks.choose_by(chooser, self.data_pages * self.config.slots);
     }
 
     /// Processes an event.

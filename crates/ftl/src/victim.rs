@@ -1,4 +1,5 @@
-//! The policies that choose the next block to collect, one file each.
+//! The policies that choose the next block to collect, one file each. Those of other programs
+//! are behind [`VictimChooser`](crate::VictimChooser).
 
 mod cost_benefit;
 mod d_choices;

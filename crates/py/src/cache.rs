@@ -1,6 +1,7 @@
 //! Cache simulations of a trace, and the list of policies.
 
 use crate::error::raise;
+use crate::own::{Failure, watch_own};
 use crate::watch::watch;
 use gordon_cachesim::flashcache::{self, FlashCacheConfig};
 use gordon_cachesim::tiered::{self, TieredConfig};
@@ -8,7 +9,7 @@ use gordon_cachesim::{CacheRunConfig, Chooser, CurveConfig, curve, policies, run
 use gordon_config::from_json;
 use gordon_units::Progress;
 use pyo3::prelude::*;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Simulates the cache that `config` (JSON) describes on its trace; returns the report as JSON.
 #[pyfunction]
@@ -31,30 +32,21 @@ pub fn cache_run_own(
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config: CacheRunConfig = from_json(config, "cache").map_err(raise)?;
-    let error = Arc::default();
-    let chooser = PyChooser { chooser, error: Arc::clone(&error) };
+    let failure = Arc::new(Failure::default());
+    let chooser = PyChooser { chooser, failure: Arc::clone(&failure) };
     // Attached once, since each call would otherwise make a thread state of the interpreter.
     let work = |progress: &Progress| Python::attach(|_| run_own(&config, chooser, progress));
-    let ran = watch(py, tick, work)?;
-    if let Some(error) = error.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        return Err(error);
-    }
-    serde_json::to_string(&ran.map_err(raise)?).map_err(raise)
+    let report = watch_own(py, tick, &failure, work)?.map_err(raise)?;
+    serde_json::to_string(&report).map_err(raise)
 }
 
 /// A policy in Python.
 struct PyChooser {
     chooser: Py<PyAny>,
-    /// The first error.
-    error: Arc<Mutex<Option<PyErr>>>,
+    failure: Arc<Failure>,
 }
 
 impl PyChooser {
-    fn fail(&self, error: PyErr) {
-        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert(error);
-    }
-
     fn call(&self, method: &str, key: u64, size: Option<u64>) {
         Python::attach(|py| {
             let chooser = self.chooser.bind(py);
@@ -62,7 +54,7 @@ impl PyChooser {
                 Some(size) => chooser.call_method1(method, (key, size)),
                 None => chooser.call_method1(method, (key,)),
             };
-            called.map_or_else(|error| self.fail(error), drop);
+            called.map_or_else(|error| self.failure.fail(error), drop);
         });
     }
 }
@@ -77,15 +69,15 @@ impl Chooser for PyChooser {
     }
 
     fn victim(&mut self) -> Option<u64> {
-        if self.error.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+        if self.failure.has_failed() {
             return None;
         }
         let key = Python::attach(|py| self.chooser.bind(py).call_method0("evict")?.extract());
-        key.map_err(|error| self.fail(error)).ok()
+        key.map_err(|error| self.failure.fail(error)).ok()
     }
 
     fn refused(&mut self, key: u64) {
-        self.fail(raise(format!("evict() returned {key}, which is not in the cache")));
+        self.failure.fail(raise(format!("evict() returned {key}, which is not in the cache")));
     }
 }
 

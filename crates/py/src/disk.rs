@@ -1,5 +1,6 @@
 //! Hard disk runs, one or several at once.
 
+use crate::own::Failure;
 use crate::run::{RunResult, one, several};
 use gordon_replay::disk::{PreparedRun, run};
 use pyo3::prelude::*;
@@ -12,7 +13,7 @@ pub fn disk_run(
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
-    one(py, config, tick, run)
+    one(py, config, tick, &Failure::default(), run)
 }
 
 /// Runs several simulations at once.
@@ -23,5 +24,5 @@ pub fn disk_run_all(
     configs: Vec<(String, String)>,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Vec<RunResult>> {
-    several(py, &configs, tick, PreparedRun::new, PreparedRun::run)
+    several(py, &configs, tick, &Failure::default(), PreparedRun::new, PreparedRun::run)
 }

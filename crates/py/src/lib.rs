@@ -7,6 +7,7 @@ mod error;
 mod flash;
 mod io;
 mod kinds;
+mod own;
 mod plan;
 mod power;
 mod probe;

@@ -1,6 +1,7 @@
 //! Runs on simulated devices: their results and their progress.
 
 use crate::error::{GordonError, raise, raise_of};
+use crate::own::{Failure, watch_own};
 use crate::watch::watch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
@@ -142,15 +143,17 @@ pub fn raise_option(error: &ConfigError, name: Option<&str>) -> PyErr {
 
 /// Performs the run that `config` (JSON) describes. `tick(done, total)` is called a few times a
 /// second. It counts requests, and before them the pages laid out during preconditioning, 16 as one
-/// (for a checkpoint, its share by time).
+/// (for a checkpoint, its share by time). `failure` is that of a policy that the run calls.
 pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     py: Python<'_>,
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
-    run: fn(&C, &Progress) -> RunOutcome<D>,
+    failure: &Failure,
+    run: impl FnOnce(&C, &Progress) -> RunOutcome<D> + Send,
 ) -> PyResult<RunResult> {
     let config = from_json(config, "run").map_err(|error| raise_option(&error, None))?;
-    RunResult::new(watch(py, tick, |progress| run(&config, progress))?.map_err(raise)?)
+    let ran = watch_own(py, tick, failure, |progress| run(&config, progress))?;
+    RunResult::new(ran.map_err(raise)?)
 }
 
 /// Performs several runs at once, one device on each core. Each run has a name. All are prepared
@@ -160,14 +163,15 @@ pub fn several<C: DeserializeOwned + Sync, R: Send, D: Serialize + Send>(
     py: Python<'_>,
     configs: &[(String, String)],
     tick: Option<Bound<'_, PyAny>>,
-    ready: fn(&C, &Progress) -> Result<R, ReplayError>,
+    failure: &Failure,
+    ready: impl Fn(&C, &Progress) -> Result<R, ReplayError> + Sync,
     run: fn(R, &Progress) -> RunOutcome<D>,
 ) -> PyResult<Vec<RunResult>> {
     let parsed = configs.iter().map(|(name, config)| {
         from_json(config, name).map_err(|error| raise_option(&error, Some(name)))
     });
     let parsed = parsed.collect::<Result<Vec<C>, _>>()?;
-    match watch(py, tick, |progress| run::all(&parsed, ready, run, progress))? {
+    match watch_own(py, tick, failure, |progress| run::all(&parsed, &ready, run, progress))? {
         Ok(results) => results.into_iter().map(RunResult::new).collect(),
         Err((_, error @ (ReplayError::Trace(_) | ReplayError::Interrupted))) => Err(raise(error)),
         Err((at, error)) => Err(raise_of(&configs[at].0, error)),

@@ -15,8 +15,9 @@ use crate::run::{self, LoadSource, ValidatedLoad, open, provenance, validate_loa
 use crate::source::{Repeat, RequestSource};
 use gordon_blockio::{Device, SECTOR};
 use gordon_ftl::VictimPolicy;
-use gordon_ssd::{Ssd, SsdConfig};
+use gordon_ssd::{Ssd, SsdConfig, VictimChooser};
 use gordon_units::{Bytes, Ns, Progress};
+use std::sync::Arc;
 
 /// Result of a run on a flash device.
 pub type RunResult = run::RunResult<FlashReport>;
@@ -34,6 +35,16 @@ pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayE
 pub struct PreparedRun {
     config: RunConfig,
     load: ValidatedLoad,
+    own: Option<OwnVictims>,
+}
+
+/// A policy of garbage collection that the caller brings.
+#[derive(Clone, Debug)]
+pub struct OwnVictims {
+    /// Its name in results.
+    pub name: String,
+    /// It chooses the victims.
+    pub chooser: Arc<dyn VictimChooser>,
 }
 
 impl PreparedRun {
@@ -69,7 +80,14 @@ impl PreparedRun {
         let span = preconditioned.map(|fraction| fraction_of(capacity, fraction));
         let RunConfig { load, host, seed, .. } = &config;
         let load = validate_load(load, host, (capacity, span), *seed, progress)?;
-        Ok(Self { config, load })
+        Ok(Self { config, load, own: None })
+    }
+
+    /// Lets a policy choose the victims of garbage collection in place of the device's own. A
+    /// preconditioned device still starts in the steady state of the latter.
+    pub fn choose_victims_by(mut self, own: OwnVictims) -> Self {
+        self.own = Some(own);
+        self
     }
 
     /// Executes the run. A checkpoint that cannot be written is reported in the result.
@@ -78,7 +96,7 @@ impl PreparedRun {
     /// Returns an error if a checkpoint cannot be read, another file cannot be written, or the run
     /// is stopped.
     pub fn run(self, progress: &Progress) -> Result<RunResult, ReplayError> {
-        let Self { config, load: ValidatedLoad { source, policy, warnings } } = self;
+        let Self { config, load: ValidatedLoad { source, policy, warnings }, own } = self;
         let mut ssd = match &config.from_checkpoint {
             None => Ssd::with_seed(&config.device, config.seed)?,
             Some(path) => checkpoint::load(&config.device, path, progress)?,
@@ -89,7 +107,8 @@ impl PreparedRun {
                 if new {
                     preload(&mut ssd, [(0, load.preloaded().0)]);
                 }
-                replay(&config, ssd, *load, &policy, (None, Ns::ZERO, warnings), progress)
+                let source = (None, Ns::ZERO, warnings);
+                replay((&config, own), ssd, *load, &policy, source, progress)
             }
             LoadSource::Trace(trace, scan) => {
                 if new {
@@ -97,7 +116,7 @@ impl PreparedRun {
                 }
                 let load = Repeat::new(|| open(&config.host, &trace), trace.repeat);
                 let source = (Some(scan.trace), scan.span, warnings);
-                replay(&config, ssd, load, &policy, source, progress)
+                replay((&config, own), ssd, load, &policy, source, progress)
             }
         }
     }
@@ -129,7 +148,7 @@ fn fraction_of(capacity: Bytes, fraction: f64) -> Bytes {
 }
 
 fn replay(
-    config: &RunConfig,
+    (config, own): (&RunConfig, Option<OwnVictims>),
     mut ssd: Ssd,
     load: impl RequestSource,
     policy: &HostPolicy,
@@ -140,6 +159,10 @@ fn replay(
         Some(fraction) => ssd.precondition(fraction, progress)?,
         None => ssd.load(progress)?,
     }
+    let own_name = own.map(|own| {
+        ssd.choose_victims_by(own.chooser);
+        own.name
+    });
     let worn_before = ssd.ftl().is_worn_out();
     let erased: Vec<u32> = ssd.erases().collect();
     let log = config.requests_out.as_deref().map(RequestLog::create).transpose()?;
@@ -180,7 +203,10 @@ fn replay(
     } else if flash.worn_out {
         warnings.push("the device wore out with the last writes of the run".into());
     }
-    let provenance = provenance(config.seed, config, trace);
+    let mut provenance = provenance(config.seed, config, trace);
+    if let Some(name) = own_name {
+        provenance.config["device"]["ftl"]["victim"] = name.into();
+    }
     let tables = tables(&run, &recorded, &ssd, &config.device);
     let saved = config.checkpoint.as_ref();
     let saved = saved.map(|path| checkpoint::save(&mut ssd, &config.device, path, progress));

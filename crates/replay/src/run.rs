@@ -39,7 +39,7 @@ pub type RunOutcome<D> = Result<RunResult<D>, ReplayError>;
 /// Returns the index and the error of the first config that cannot be run.
 pub fn all<C: Sync, R: Send, D: Send>(
     configs: &[C],
-    ready: fn(&C, &Progress) -> Result<R, ReplayError>,
+    ready: impl Fn(&C, &Progress) -> Result<R, ReplayError> + Sync,
     run: fn(R, &Progress) -> RunOutcome<D>,
     progress: &Progress,
 ) -> Result<Vec<RunResult<D>>, (usize, ReplayError)> {

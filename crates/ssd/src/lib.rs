@@ -35,7 +35,7 @@ pub use die_groups::{
     MAX_READ_BYPASSES, MAX_SUSPENSIONS,
 };
 pub use error::SsdError;
-pub use gordon_ftl::VictimPolicy;
+pub use gordon_ftl::{VictimChooser, VictimPolicy};
 pub use spare::Spare;
 pub use stats::{Lifetime, SsdStats, Wear};
 pub use timing::{PageTimes, TimingConfig};
@@ -50,6 +50,7 @@ use gordon_ftl::{
 use gordon_nand::{Buf, Endurance, FlashOp};
 use gordon_units::{BlockId, Bytes, Lpn, Ns, Progress, Stopped};
 use link::{Link, LinkEvent};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Idle time after which a device starts background work.
@@ -191,6 +192,12 @@ impl Ssd {
     /// Size of a logical page in bytes.
     pub fn page_bytes(&self) -> Bytes {
         self.page
+    }
+
+    /// Lets `chooser` choose the victims of garbage collection from now on:
+    /// [`Ftl::choose_victims_by`].
+    pub fn choose_victims_by(&mut self, chooser: Arc<dyn VictimChooser>) {
+        self.ftl.choose_victims_by(chooser);
     }
 
     /// Maps the first `fraction` of the logical pages, and those to be

@@ -37,8 +37,16 @@ class Options(DiskRun, RunOptions):
     def name(self, device: Device) -> str:
         return devices.name(device, self.diskspecs)
 
+    def run(self, config: str, progress: Progress | None) -> _core.RunResult:
+        return _core.disk_run(config, progress)
 
-DISK = Kind(Options, Result, _core.disk_run, _core.disk_run_all)
+    def run_all(
+        self, configs: list[tuple[str, str]], progress: Progress | None
+    ) -> list[_core.RunResult]:
+        return _core.disk_run_all(configs, progress)
+
+
+DISK = Kind(Options, Result)
 
 
 @explicit(TraceLoad, DiskRun)

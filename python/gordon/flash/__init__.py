@@ -11,6 +11,7 @@ checkpoint could not be written raises `CheckpointError`, which has the `result`
 """
 
 from gordon.flash.device import DEFAULT, load, names, text
+from gordon.flash.own import Chooser, OwnPolicy
 from gordon.flash.result import AmplificationResult, Result
 from gordon.flash.run import bench, compare, replay, wa
 from gordon.results import CheckpointError, Comparison
@@ -19,7 +20,9 @@ __all__ = [
     "DEFAULT",
     "AmplificationResult",
     "CheckpointError",
+    "Chooser",
     "Comparison",
+    "OwnPolicy",
     "Result",
     "bench",
     "compare",

@@ -4,7 +4,7 @@ import json
 from copy import deepcopy
 from typing import Any
 
-from gordon import _core, parts, presets, quantity, settings
+from gordon import _core, own, parts, presets, quantity, settings
 from gordon.errors import GordonError
 from gordon.options import Settings
 from gordon.options.devices import FlashPreset
@@ -12,6 +12,8 @@ from gordon.presets import Config, Device
 
 KIND = "flash"
 DEFAULT = FlashPreset.device
+#: The key of the victim policy.
+VICTIM = "ftl.victim"
 
 
 def names() -> list[str]:
@@ -63,13 +65,20 @@ def changed(
     for setting in set_values:
         key, value = settings.split(setting, "ftl.write_points=4")
         keys.add(key)
+        if key == VICTIM and own.is_place(value):
+            raise GordonError(
+                f"{key}: a policy of your own chooses in `flash replay`, `bench`, `compare` and "
+                "`wa` only",
+                "a built-in policy, such as greedy",
+                kind="own-policy-elsewhere",
+            )
         settings.change(KIND, made, key, value)
         if key == "capacity":
             _core.parse_bytes(value)
             capacity = value
     if "super_page.size" in keys and not any(key.startswith("super_page.shape.") for key in keys):
         made["super_page"].pop("shape", None)
-    if "ftl.victim" in keys and "ftl.choices" not in keys and _victim(made) != "d-choices":
+    if VICTIM in keys and "ftl.choices" not in keys and _victim(made) != "d-choices":
         made["ftl"].pop("choices", None)
     if "spare" in made:
         _one_array(keys)

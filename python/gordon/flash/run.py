@@ -4,13 +4,16 @@ amplification of random overwrites."""
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Unpack, overload
 
 from gordon import _core
 from gordon.flash import device as devices
+from gordon.flash import own
 from gordon.flash.device import DEFAULT
+from gordon.flash.own import Own, OwnPolicy
 from gordon.flash.result import AmplificationResult, Result
-from gordon.options import Path, Progress, keywords
+from gordon.options import Path, Progress, Settings, keywords
 from gordon.options.devices import Amplification, FlashRun
 from gordon.options.explicit import explicit
 from gordon.options.loads import BenchLoad, TraceLoad
@@ -25,7 +28,8 @@ class Options(FlashRun, RunOptions):
     """Options of a run on flash. Sizes and times are text (`64KiB`, `10us`)."""
 
     def config(self, load: Config, device: Device) -> Config:
-        made = devices.changed(device, self.set, self.super_page, self.write_points, self.spare)
+        values, _ = self._chosen
+        made = devices.changed(device, values, self.super_page, self.write_points, self.spare)
         files = self.files("requests_out", "from_checkpoint", "checkpoint")
         return {
             "device": made,
@@ -35,11 +39,28 @@ class Options(FlashRun, RunOptions):
             "seed": self.seed,
         } | files
 
+    @cached_property
+    def _chosen(self) -> tuple[Settings, Own | None]:
+        """The values to set, and a victim policy of the user's."""
+        return own.taken(self.set)
+
     def name(self, device: Device) -> str:
         return devices.name(device)
 
+    def run(self, config: str, progress: Progress | None) -> _core.RunResult:
+        _, policy = self._chosen
+        with own.blamed(policy):
+            return _core.flash_run(config, progress, policy)
 
-FLASH = Kind(Options, Result, _core.flash_run, _core.flash_run_all)
+    def run_all(
+        self, configs: list[tuple[str, str]], progress: Progress | None
+    ) -> list[_core.RunResult]:
+        _, policy = self._chosen
+        with own.blamed(policy):
+            return _core.flash_run_all(configs, progress, policy)
+
+
+FLASH = Kind(Options, Result)
 
 
 @explicit(TraceLoad, FlashRun)
@@ -114,7 +135,7 @@ def compare(
 
 @explicit(Amplification)
 def wa(
-    policy: keywords.VictimPolicy = "greedy",
+    policy: keywords.VictimPolicy | OwnPolicy = "greedy",
     rho: float = 0.8,
     *,
     pages_per_block: int = 64,
@@ -131,12 +152,14 @@ def wa(
     The flash translation layer itself runs; `theory` in the result is the analytic value, or None
     where there is none. `rho` is the number of logical pages over that of the physical pages in the
     closed blocks, 1 - over-provisioning.
+    `policy` is one of the names, a class of your own (`gordon.flash.own`), or the place of one
+    (`mine.py:Greedy`).
     `choices` is the number of candidate blocks of the policy `d-choices`. With `separate`, copies
     of garbage collection have their own write point. The fraction `hot_share` of the writes goes to
     the fraction `hot_space` of the pages. Raises GordonError.
     """
+    chosen = own.named(policy)
     config: Config = {
-        "policy": policy,
         "rho": rho,
         "pages_per_block": pages_per_block,
         "blocks": blocks,
@@ -148,4 +171,11 @@ def wa(
     if hot_space is not None or hot_share is not None:
         space = 0.1 if hot_space is None else hot_space
         config["hot_cold"] = {"space": space, "share": 0.9 if hot_share is None else hot_share}
-    return AmplificationResult(json.loads(_core.flash_wa(as_json(config), progress)))
+    if isinstance(chosen, str):
+        text = as_json(config | {"policy": chosen})
+        return AmplificationResult(json.loads(_core.flash_wa(text, progress)))
+    name, made = chosen
+    with own.blamed(chosen):
+        report = json.loads(_core.flash_wa(as_json(config), progress, made))
+    report["config"]["policy"] = name
+    return AmplificationResult(report)

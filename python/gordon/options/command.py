@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from gordon import own
 from gordon.errors import GordonError
 from gordon.options import completion, kinds
 from gordon.options.table import Option, options
@@ -85,8 +86,8 @@ def how(kind: kinds.Kind | None) -> Given:
             return {"metavar": metavar, "type": _Size()}
         case kinds.Day(metavar):
             return {"metavar": metavar, "type": click.DateTime(["%Y-%m-%d"])}
-        case kinds.Choice(names):
-            return {"type": Choice(names)}
+        case kinds.Choice(names, or_class):
+            return {"type": ChoiceOrClass(names) if or_class else Choice(names)}
         case kinds.Words(metavar):
             return {"metavar": metavar, "type": _Words()}
         case kinds.Wholes(metavar, least):
@@ -107,6 +108,16 @@ class Choice(click.Choice[str]):
         near = get_close_matches(str(value), self.choices, 1)
         question = f" Did you mean {near[0]}?" if near else ""
         return super().get_invalid_choice_message(value, ctx) + question
+
+
+class ChoiceOrClass(Choice):
+    """One of several words, or the place of a class."""
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return f"[{'|'.join(self.choices)}|FILE.py:CLASS]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(value) if own.is_place(value) else super().convert(value, param, ctx)
 
 
 class _Number(click.types.FloatParamType):

@@ -45,8 +45,9 @@ class FlashDevice:
     """Changes of a flash device."""
 
     set: Annotated[Settings, SETTING] = ()
-    """Override a value of the device: ftl.victim=fifo, timing.read=50us; capacity=8GiB makes a
-    smaller array with the same share of spare capacity."""
+    """Override a value of the device: ftl.victim=fifo (or mine.py:Greedy, a class of yours),
+    timing.read=50us; capacity=8GiB makes a smaller array with the same share of spare
+    capacity."""
     spare: Annotated[str | float | None, Text("SHARE")] = None
     """Over-provisioning: with 18%, the array has 118% of the exported capacity, which does not
     change. Default: the device's."""
@@ -78,8 +79,8 @@ class FlashRun(FlashDevice, Host, Checkpoints):
 class Amplification:
     """Random overwrites of single pages in the steady state."""
 
-    policy: Annotated[str, Choice(POLICIES)] = "greedy"
-    """Victim selection of garbage collection."""
+    policy: Annotated[str, Choice(POLICIES, or_class=True)] = "greedy"
+    """Victim selection of garbage collection; mine.py:Greedy is a class of yours."""
     rho: Annotated[float, Share(is_checked=True)] = 0.8
     """Logical pages / physical pages of the closed blocks: 1 - over-provisioning."""
     pages_per_block: Annotated[int, COUNT] = 64

@@ -101,9 +101,10 @@ class Day:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of these names."""
+    """One of these names, or a class of the user's, `FILE.py:CLASS`."""
 
     names: tuple[str, ...]
+    or_class: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ pub(crate) use snapshot::{BlockCondition, BlockSnapshot};
 
 use crate::buffer::CopyCause;
 use crate::config::Victim;
+use crate::victim_chooser::VictimChooser;
 use alloc::collections::BinaryHeap;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use closed_list::ClosedLists;
@@ -96,6 +98,10 @@ pub(crate) struct Blocks {
     /// [`COLLECTING`]. Kept in a compact table because each read accesses it.
     pins: Vec<u32>,
     closed_lists: ClosedLists,
+    /// The policy that chooses in place of the configured one.
+    own: Option<Arc<dyn VictimChooser>>,
+    /// Whether the lists or the own policy need each change of a closed block's valid pages.
+    follows_valid: bool,
     free_pool: FreePool,
     bad_blocks: u32,
     next_sequence: u64,
@@ -120,8 +126,11 @@ impl Blocks {
             blocks[id.index()].state = BlockState::Bad;
         }
         let pools = FreePool::new(layout, |id| blocks[id as usize].state == BlockState::Bad);
+        let closed_lists = ClosedLists::new(victim, most_valid);
         Self {
-            closed_lists: ClosedLists::new(victim, most_valid),
+            follows_valid: closed_lists.are_by_valid(),
+            closed_lists,
+            own: None,
             bad_blocks: layout.blocks() - pools.free(),
             free_pool: pools,
             next_sequence: 1,
@@ -240,8 +249,11 @@ impl Blocks {
     fn enlist_closed(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
         block.state = BlockState::Closed(Neighbours { prev: id.0, next: id.0 });
-        let erases = block.erases;
+        let (erases, valid) = (block.erases, block.valid);
         self.closed_lists.link(&mut self.blocks, id.0);
+        if let Some(own) = &self.own {
+            own.update(id, valid);
+        }
         if let Some(levelled) = &mut self.levelled {
             levelled.push(Reverse((erases, id.0)));
         }
@@ -295,6 +307,9 @@ impl Blocks {
     pub fn collect(&mut self, id: BlockId) {
         assert!(self.is_closed(id));
         self.closed_lists.unlink(&mut self.blocks, id.0);
+        if let Some(own) = &self.own {
+            own.collect(id);
+        }
         self.set_collecting(id);
     }
 
@@ -356,19 +371,64 @@ impl Blocks {
     #[inline(always)]
     pub fn drop_valid(&mut self, id: BlockId) -> bool {
         let block = &mut self.blocks[id.index()];
-        if self.closed_lists.are_by_valid() && block.is_closed() {
-            self.relist(id);
+        if self.follows_valid && block.is_closed() {
+            self.drop_valid_of_closed(id);
             return false;
         }
         block.valid -= 1;
         self.is_empty(id)
     }
 
-    /// Subtracts a valid page of a closed block and moves the block to the list of its new count.
-    fn relist(&mut self, id: BlockId) {
-        self.closed_lists.unlink(&mut self.blocks, id.0);
+    /// Subtracts a valid page of a closed block, moves the block to the list of its new count, and
+    /// informs the own policy.
+    fn drop_valid_of_closed(&mut self, id: BlockId) {
+        let has_moved = self.closed_lists.are_by_valid();
+        if has_moved {
+            self.closed_lists.unlink(&mut self.blocks, id.0);
+        }
         self.blocks[id.index()].valid -= 1;
-        self.closed_lists.link(&mut self.blocks, id.0);
+        if has_moved {
+            self.closed_lists.link(&mut self.blocks, id.0);
+        }
+        if let Some(own) = &self.own {
+            own.update(id, self.valid(id));
+        }
+    }
+
+    /// Lets `chooser` choose the victims from now on. It gets the closed blocks, the oldest first.
+    pub fn choose_by(&mut self, chooser: Arc<dyn VictimChooser>, most_valid: u32) {
+        chooser.begin(self.len(), most_valid);
+        let mut closed: Vec<_> = self.closed().collect();
+        closed.sort_by_key(|&block| self.sequence(block));
+        for block in closed {
+            chooser.update(block, self.valid(block));
+        }
+        self.own = Some(chooser);
+        self.follows_valid = true;
+    }
+
+    /// Whether another program chooses the victims.
+    pub fn has_own_policy(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// The victim that the own policy chooses. If it fails, there is none from then on.
+    pub fn own_victim(&mut self) -> Option<BlockId> {
+        let own = self.own.as_ref()?;
+        // Without a candidate there is nothing to choose.
+        self.closed().next()?;
+        let chosen = own.choose();
+        let is_candidate =
+            |block: &BlockId| self.blocks.get(block.index()).is_some_and(Block::is_closed);
+        let victim = chosen.filter(is_candidate);
+        if victim.is_none() {
+            if let Some(wrong) = chosen {
+                own.refuse(wrong);
+            }
+            self.own = None;
+            self.follows_valid = self.closed_lists.are_by_valid();
+        }
+        victim
     }
 
     /// The table entries of a block, for a prefetch: its state, and its reads in flight.

@@ -3,11 +3,14 @@
 
 use crate::ReplayError;
 use crate::results::ratio;
-use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId, Victim};
+use gordon_ftl::{
+    Action, Config, Extent, Ftl, HostRequest, Input, RequestId, Victim, VictimChooser,
+};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_units::{Lpn, Progress};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Pages programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -84,6 +87,11 @@ impl FullArray {
         let loaded = ftl.preload(all, &mut |_, _, _| (), &Progress::default());
         loaded.expect("an empty array has room for what it may export");
         Ok(Self { ftl })
+    }
+
+    /// Lets `chooser` choose the victims of garbage collection from now on.
+    pub fn choose_victims_by(&mut self, chooser: Arc<dyn VictimChooser>) {
+        self.ftl.choose_victims_by(chooser);
     }
 
     /// The translation layer.

@@ -20,12 +20,12 @@ pub use array::{ArrayConfig, FullArray, WaPages};
 use crate::ReplayError;
 use crate::random::{Component, Random};
 use crate::results::ratio;
-use gordon_ftl::MOST_CHOICES;
-use gordon_ftl::VictimPolicy;
+use gordon_ftl::{MOST_CHOICES, VictimChooser, VictimPolicy};
 use gordon_units::Progress;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Hot and cold pages.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,7 +130,32 @@ pub fn write_amplification(
     config: &WaConfig,
     progress: &Progress,
 ) -> Result<WaReport, ReplayError> {
+    measure(config, None, progress)
+}
+
+/// As [`write_amplification`], with a policy that the caller brings in place of the configured one.
+/// There is no theory of it.
+///
+/// # Errors
+/// As [`write_amplification`].
+pub fn write_amplification_own(
+    config: &WaConfig,
+    chooser: Arc<dyn VictimChooser>,
+    progress: &Progress,
+) -> Result<WaReport, ReplayError> {
+    measure(config, Some(chooser), progress)
+}
+
+fn measure(
+    config: &WaConfig,
+    chooser: Option<Arc<dyn VictimChooser>>,
+    progress: &Progress,
+) -> Result<WaReport, ReplayError> {
     let mut array = SimulatedArray::new(config)?;
+    let is_own = chooser.is_some();
+    if let Some(chooser) = chooser {
+        array.array.choose_victims_by(chooser);
+    }
     let window = u64::from(config.blocks) * u64::from(config.pages_per_block);
     let mut windows = Vec::new();
     let converged = loop {
@@ -156,6 +181,7 @@ pub fn write_amplification(
     let rho = ratio(u64::from(array.logical), window);
     let theory = match config.hot_cold {
         Some(_) => None,
+        None if is_own => None,
         None => theory::uniform(config.policy, config.choices, rho, config.pages_per_block),
     };
     Ok(WaReport {
