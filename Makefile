@@ -15,7 +15,8 @@
 # make guide  runs the commands of README.md, the tutorials and the guide and compares their output with the pages
 # make notebooks  runs docs/notebooks and compares what their cells print with what they hold
 # make wheel  builds the wheel, installs it into an empty environment, and times the first answer
-# make site   builds the site of docs/ into build/site
+# make site   builds the site of docs/, with the reference of crates, into build/site
+# make crates  packs the crates that stand alone as for crates.io, and builds each from its package
 # make reference  writes docs/REFERENCE.md, docs/API.md and the manual pages in man
 # make recording  runs a session and writes it as docs/session.svg
 # make third-party  writes THIRD-PARTY.txt, the licences of what the wheel carries of others
@@ -40,7 +41,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide notebooks recording third-party site wheel reference \
+.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide notebooks recording third-party site crates wheel reference \
 	results machines figures pages sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
@@ -186,6 +187,11 @@ wheel: build
 
 site: build
 	$(VENV)/python scripts/build/website.py
+
+# Each after those that it uses. Cargo takes packages that are not on crates.io from those it made.
+CRATES := units nand blockio sys ftl cache nbd sort store objectcache
+crates:
+	cargo publish --dry-run --locked --allow-dirty $(CRATES:%=-p gordon-%)
 
 reference: build
 	$(VENV)/python scripts/build/reference.py

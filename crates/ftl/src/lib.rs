@@ -1,12 +1,12 @@
-//! Gordon's flash translation layer (section 4.2.2 of the paper) as a state machine.
+#![doc = include_str!("../README.md")]
+//!
+//! # Where to start
 //!
 //! [`Ftl::handle`] receives events ([`Input`]), and [`Ftl::poll`] returns instructions for the
-//! driver ([`Action`]); these types document the contract. The layer handles buffer handles rather
-//! than bytes, and depends on the order of events rather than on time. So the same code is
-//! simulated, tested, and used to store data.
-//!
-//! The crate uses no files, clocks or threads, and is `no_std`.
+//! driver ([`Action`]); these types document the contract. [`Config`] has the settings, with the
+//! defaults of section 4.2.2 of the Gordon paper (Caulfield, Grupp and Swanson, ASPLOS 2009).
 #![no_std]
+#![forbid(unsafe_code)]
 
 extern crate alloc;
 

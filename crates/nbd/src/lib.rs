@@ -1,10 +1,9 @@
-//! An NBD server over any [`Export`].
+#![doc = include_str!("../README.md")]
 //!
-//! - `codec`: the protocol as state machines without I/O.
-//! - [`Export`]: the port to the storage that is served. `examples/memory` has a small one.
-//! - [`Server`]: sockets, TLS, threads and limits.
+//! # Where to start
 //!
-//! docs/design/nbd.md describes the model, the limits of a client, and measurements.
+//! - [`Export`]: the port to the storage that is served, with its contract.
+//! - [`Server`]: sockets, TLS, threads and limits, which [`ServerOptions`] sets.
 #![forbid(unsafe_code)]
 
 mod codec;

@@ -1,8 +1,9 @@
-//! A cache of objects in DRAM and flash.
+#![doc = include_str!("../README.md")]
 //!
-//! [`Cache`] stores bodies with metadata by key. It has no network protocol and needs no
-//! particular async runtime: its futures are woken by its own threads, and [`block_on`] waits for
-//! one without a runtime.
+//! # Where to start
+//!
+//! [`Cache`] stores bodies with metadata by key, as [`Config`] describes it. Its futures are woken
+//! by its own threads, and [`block_on`] waits for one without a runtime.
 
 mod blocking;
 mod cache;

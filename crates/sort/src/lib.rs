@@ -1,6 +1,9 @@
-//! The external sort, and the generator and validator of its benchmark.
+#![doc = include_str!("../README.md")]
 //!
-//! Records have a [`RecordFormat`]: records of fixed length, or lines.
+//! # Where to start
+//!
+//! [`Job::run`] sorts files. Records have a [`RecordFormat`], which [`RecordConfig`] names;
+//! [`Settings`] do not change the result. [`generate`] and [`validate`] are those of the benchmark.
 
 mod blocks;
 mod checksum;
