@@ -74,8 +74,8 @@ def stats(console: Output, found: "ServeStats") -> None:
             f"{short(cache['admitted_bytes'], 'B')} admitted; {cache['damaged']:,} damaged objects"
         )
         if cache["sets"]:
-            names = ("index_bytes_per_object", "write_amplification")
-            each, written = ("-" if cache[name] is None else figures(cache[name]) for name in names)
+            ratios = (cache["index_bytes_per_object"], cache["write_amplification"])
+            each, written = ("-" if ratio is None else figures(ratio) for ratio in ratios)
             console.text(
                 f"sets: {cache['set_objects']:,} objects in {cache['sets']:,} sets, as far as they "
                 f"were used since the start; {each} bytes of index for each object, {written} "
