@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from gordon import tables
+from gordon.errors import GordonError
 from gordon.parts import unknown
 
 
@@ -66,11 +67,17 @@ def grids() -> dict[str, Grid]:
 
 
 def grid(id: str) -> Grid:
-    """The grid of a country (`DE`) or of a region of a cloud (`us-east-1`), in upper or lower case.
-    Raises GordonError for an unknown id, with the nearest one."""
+    """The grid of a country (`DE`, or `Germany`) or of a region of a cloud (`us-east-1`), in upper
+    or lower case. Raises GordonError for an unknown id, with the nearest one."""
     known = grids()
-    spelled = {name.lower(): name for name in known}
-    name = spelled.get(id.lower())
+    spelled: dict[str, str] = {}
+    # Regions have the names of their countries, which come first.
+    for one in known.values():
+        spelled.setdefault(one.name.lower(), one.id)
+    spelled |= {name.lower(): name for name in known}
+    name = spelled.get(id.strip().lower())
     if name is None:
-        raise unknown("grid", id, list(known))
+        error = unknown("grid", id, list(known))
+        hint = f"{error.hint}; `gordon cost grids` lists all, or grams of a kWh, as 380"
+        raise GordonError(error.message, hint, kind=error.kind)
     return known[name]

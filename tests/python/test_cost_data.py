@@ -35,6 +35,7 @@ def test_a_region_without_a_grid_of_its_own_has_that_of_its_country() -> None:
 def test_grids_are_found_in_upper_and_lower_case() -> None:
     assert grid("de") == grid("DE")
     assert grid("US-EAST-1").id == "us-east-1"
+    assert grid(" germany").id == "DE"
 
 
 def test_an_unknown_grid_is_an_error_that_names_the_nearest_one() -> None:

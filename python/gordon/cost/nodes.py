@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TypedDict
 
 from gordon import _core, power, storage
+from gordon.cost import prices
 from gordon.cost.paper import paper
+from gordon.errors import GordonError
 from gordon.parts import Catalogue, unknown
 from gordon.power import Design
 from gordon.quantity import number, value
@@ -21,6 +23,8 @@ from gordon.untyped import Config
 
 #: Requests with which the bandwidth of a storage is simulated: large, sequential, in a full queue.
 _SIZE, _DEPTH = "1MiB", 32
+#: Characters of a list of names that nobody reads.
+_LONG = 200
 _PATTERNS = ("sequential-read", "sequential-write")
 
 
@@ -130,7 +134,11 @@ def find(name: str, space: str | None = None) -> Node:
                 return _of_machine(name, *machines[name], loaded)
         known += [*designs, *machines]
     where = "" if space is None else f" of the space {space}"
-    raise unknown(f"node{where}", name, known)
+    error = unknown(f"node{where}", name, known)
+    if len(error.hint) > _LONG:
+        hint = "MaxE, or a machine of `gordon spaces`, or --space FILE.toml with yours"
+        raise GordonError(error.message, hint, kind=error.kind)
+    raise error
 
 
 def _designs(space: spaces.Space) -> Iterator[tuple[str, Design]]:
@@ -227,7 +235,7 @@ def _of_machine(id: str, machine: Config, stored: Config, space: spaces.Space) -
         node.unknown["capacity"] = "the space gives no size of the storage"
     _limit(node, stored, machine["id"])
     _add_power(node, machine, stored, parts)
-    _add_price(node, machine)
+    _add_price(node, machine, stored, space)
     node.unknown["pins"] = "the space has no pins of the machine's storage controller"
     return node
 
@@ -291,12 +299,29 @@ def _add_power(node: Node, machine: Config, stored: Config, parts: Catalogue) ->
         node.idle_w, node.active_w = levels
 
 
-def _add_price(node: Node, machine: Config) -> None:
-    """Adds the price of a machine that is bought, without the parts of its storage."""
-    if "purchase_price" in machine:
-        node.price = float(value(machine["purchase_price"]))
-    else:
+def _add_price(node: Node, machine: Config, stored: Config, space: spaces.Space) -> None:
+    """Adds the price of a machine that is bought, with the parts of its storage."""
+    if "purchase_price" not in machine:
         node.unknown["price"] = "the space has no purchase price of the machine"
+        return
+    price = float(value(machine["purchase_price"]))
+    name = stored.get("part")
+    if name is not None:
+        parts = Catalogue(space.get("parts"))
+        kind = parts.storage_kind(name)
+        is_own = name in space.get("parts", {}).get(kind, {})
+        if not is_own and node.currency != prices.CURRENCY:
+            node.unknown["price"] = (
+                f"the price of {name} is in {prices.CURRENCY}, and that of the machine in "
+                f"{node.currency}"
+            )
+            return
+        part = parts.get(kind, name)
+        if "price" not in part:
+            node.unknown["price"] = f"the catalogue has no price of {name}"
+            return
+        price += value(stored.get("count", 1)) * float(value(part["price"]))
+    node.price = price
 
 
 def _add_controller(node: Node, part: str, count: int, parts: Catalogue) -> None:

@@ -8,7 +8,7 @@ the paper has none of backplanes and switches.
 from math import floor
 from typing import ClassVar, NotRequired, TypedDict
 
-from gordon import __version__, fields
+from gordon import __version__, _core, fields
 from gordon.cost import nodes as found_nodes
 from gordon.cost import statements
 from gordon.cost.nodes import Node, NodeRow
@@ -16,7 +16,6 @@ from gordon.cost.paper import Item, paper
 from gordon.errors import GordonError
 from gordon.options.costs import RackOptions
 from gordon.options.explicit import explicit
-from gordon.quantity import number
 from gordon.survey import table6
 
 #: The node of section 3.
@@ -112,7 +111,12 @@ def rack(
 
 
 def _watts(text: str) -> float:
-    watts = number(text, "--rack-power")
+    try:
+        watts = _core.parse_watts(text)
+    except GordonError as error:
+        raise GordonError(
+            f"--rack-power {text}: {error.message}", "--rack-power 1300W", kind="bad-quantity"
+        ) from None
     if watts <= 0:
         raise GordonError(
             f"--rack-power {text}: not above zero", "--rack-power 12kW", kind="bad-number"
@@ -202,7 +206,7 @@ def _of_power(node: Node, nodes: int, most: float | None) -> list[Limit]:
     made = _limit("power of the rack", whole, most, "W", "--rack-power")
     if node.active_w is None:
         made["reason"] = node.unknown["power"]
-    else:
+    elif node.active_w > 0:
         made["nodes_that_fit"] = floor(most / node.active_w)
         made["reason"] = (
             f"{nodes:,} nodes have {most / nodes:.3g} W each, and draw {node.active_w:.3g} W; "

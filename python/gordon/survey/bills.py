@@ -134,16 +134,16 @@ class Goals:
         """The goals of options. Raises GordonError for an unknown objective."""
         words = objective.split(",") if isinstance(objective, str) and objective else objective
         if words and not any(word.strip() for word in words):
+            given = objective if isinstance(objective, str) else ",".join(objective)
             raise GordonError(
-                f"--objective {objective}: no objective",
+                f"--objective {given!r}: no objective",
                 "--objective time,tco",
                 kind="no-objective",
             )
-        power = _core.parse_watts(max_power) if isinstance(max_power, str) else max_power
         return cls(
             tuple(_objective(word.strip()) for word in words if word.strip()),
             deadline,
-            power,
+            _watts(max_power) if isinstance(max_power, str) else max_power,
             max_price,
             min_life,
         )
@@ -180,6 +180,15 @@ class Goals:
             "min-life": self.min_life_years,
         }
         return [name for name, value in names.items() if value is not None]
+
+
+def _watts(text: str) -> float:
+    try:
+        return _core.parse_watts(text)
+    except GordonError as error:
+        raise GordonError(
+            f"--max-power {text}: {error.message}", "--max-power 500W", kind="bad-quantity"
+        ) from None
 
 
 def _objective(word: str) -> Objective:

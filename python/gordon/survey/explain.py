@@ -39,6 +39,10 @@ REMEDIES = {
     "startup": "executors that are already running",
 }
 
+#: Characters of a list of names that nobody reads.
+_LONG = 200
+#: Share of a time that is the rounding of its sum.
+ROUNDING = 1e-9
 #: Keys that each design of a result has.
 _KEYS = {"id", "limits", "names", "pareto"}
 
@@ -116,7 +120,7 @@ def read(path: Path) -> Config:
             "gordon survey TRACE --json RESULT.json",
             kind="unreadable",
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         result = None
     if not isinstance(result, dict) or "designs" not in result:
         raise GordonError(
@@ -149,7 +153,21 @@ def read(path: Path) -> Config:
 
 def explain(result: Mapping[str, Any], design: str | None = None) -> Explanation:
     """Explains a design of the result of a survey: by default the recommended one, otherwise
-    the fastest. Raises GordonError for a design that the result does not have."""
+    the fastest. Raises GordonError for a design that the result does not have, and for a result
+    that lacks what a survey writes, which a file may."""
+    try:
+        return _explained(result, design)
+    except GordonError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError) as error:
+        raise GordonError(
+            "the result lacks what this version writes of a survey",
+            "survey again, with --json RESULT.json",
+            kind="not-a-result",
+        ) from error
+
+
+def _explained(result: Mapping[str, Any], design: str | None) -> Explanation:
     rows = {row["id"]: row for row in result["designs"]}
     verdict = result.get("verdict") or {}
     by_time = sorted(rows.values(), key=lambda row: _outcome(result, row)["time_s"])
@@ -158,7 +176,12 @@ def explain(result: Mapping[str, Any], design: str | None = None) -> Explanation
     id = design or verdict.get("id") or by_time[0]["id"]
     if id not in rows:
         error = unknown("design of the result", id, list(rows))
-        hint = f"{error.hint}; --rows of gordon survey says how many are in it"
+        near = (
+            error.hint
+            if len(error.hint) < _LONG
+            else f"one of its {len(rows)}, as `{by_time[0]['id']}`"
+        )
+        hint = f"{near}; --rows of gordon survey says how many are in it"
         raise GordonError(error.message, hint, kind=error.kind)
     row = rows[id]
     of = _outcome(result, row)
@@ -207,7 +230,7 @@ def _time(limits: Mapping[str, float], time: float) -> list[Part]:
             "remedy": REMEDIES.get(what),
         }
         for what, share in limits.items()
-        if share > 0
+        if share > ROUNDING
     ]
     return sorted(parts, key=lambda part: -part["share"])
 
