@@ -169,6 +169,8 @@ def _rated(result: Replicas) -> str:
 
 
 def _replicas(result: Replicas, small: Replicas) -> Json:
+    disks = next(one for one in result["payback"] if one["against"] == "disks")
+    assert (disks["per_year_difference"] or 0) > 0, "the page says that sleeping disks do not pay"
     lines = [*sentences(result), *(paid(one, result["currency"]) for one in result["payback"])]
     size, every = REPLICAS["size"].replace("MiB", " MiB"), REPLICAS["every"].replace("s", " s")
     return {

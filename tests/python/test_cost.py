@@ -343,8 +343,9 @@ def test_a_modern_machine_adds_up_and_what_is_unknown_is_null(run: Run) -> None:
     assert node["network_bytes_per_s"] == 4710e6 / 8
     # The machine, and the parts of its storage on top.
     assert 154.7 < node["active_w"] < 170
-    assert (node["price"], node["currency"]) == (2000, "USD")
-    assert result["rack"]["price"] == 256 * 2000
+    # 2,000 USD, and a drive of 84.99 USD.
+    assert (node["price"], node["currency"]) == (2084.99, "USD")
+    assert result["rack"]["price"] == pytest.approx(256 * 2084.99)
     assert node["controller"] is None
     pins = result["limits"][0]
     assert (pins["value"], pins["met"]) == (None, None)
@@ -399,6 +400,11 @@ def test_a_bad_rack_is_refused(run: Run) -> None:
     run("rack", "--node", "MaxE", "--space", "none").refused("unknown-name", "none")
     run("rack", "--node", "MaxE", "--rack-power", "0W").refused("bad-number", "--rack-power")
     run("rack", "--node", "MaxE", "--rack-power", "-5W").refused("bad-quantity", "--rack-power")
+    run("rack", "--node", "MaxE", "--rack-power", "2GHz").refused("bad-quantity", "--rack-power")
+    run("rack", "--node", "MaxE", "--rack-power", "1300").refused("bad-quantity", "1300W")
+    ran = run("rack", "--node", "none-of-these")
+    assert len(ran.err) < 300
+    assert "gordon spaces" in ran.err
     run("rack", "--node", "MaxE", "--nodes", "0").refused("", "--nodes", status=2)
     run("rack").refused("", "--node", status=2)
     with raises("bad-number", "enclosures"):
@@ -510,7 +516,13 @@ def test_an_impossible_plan_is_refused(run: Run, tmp_path: Path) -> None:
     run(*words, "--data", "1TB", "--nodes", "100").refused("bad-array", "slices")
     run(*words, "--data", "1TB", "--nodes", "0").refused("", "--nodes", status=2)
     run(*words[:-1], "0Gb", "--data", "1TB").refused("bad-array", "link")
-    run(*words[:-1], "fast", "--data", "1TB").refused("config-error", "link")
+    run(*words[:-1], "fast", "--data", "1TB").refused("bad-quantity", "--link fast")
+    run(*words, "--data", "1EB").refused("bad-quantity", "--data 1EB")
+    run(*words, "--data", "9000PB").refused("job-too-large", "less data")
+    # Both halves of the slices hold 200 TB, and not a petabyte.
+    ran = run(*words, "--overlap", "--data", "200TB")
+    assert "leave out --overlap" in ran.err
+    assert "leave out --overlap" not in run(*words, "--overlap", "--data", "1PB").err
     path = tmp_path / "jobs.toml"
     run(*words, "--jobs", str(path)).refused("unreadable-file", str(path))
     path.write_text("jobs = []\n")

@@ -17,6 +17,8 @@ from conftest import Run, raises
 #: 1 MiB/s for 2,000 s, in batches of 256 MiB.
 LOAD: dict[str, Any] = {"pattern": "random-write", "size": "1MiB", "every": "1s", "requests": 2000}
 BATCHES: dict[str, Any] = {"buffer": "256MiB", "rates": [1, 100]}
+#: 129 USD for 1.5 TB, of Table 7.
+DISK_USD = 129 / 1500 * 1_000_204_886_016 / 1e9
 WORDS = ["--pattern", "random-write", "--size", "1MiB", "--every", "1s"]
 
 
@@ -38,6 +40,12 @@ def test_energies_add_up_and_a_year_of_electricity_follows_from_them(result: Rep
         assert one["mean_w"] == pytest.approx(one["energy_j"] / result["run_s"])
         assert cost["kwh_per_year"] == pytest.approx(one["mean_w"] * YEAR_H / 1000)
         assert cost["electricity_per_year"] == pytest.approx(0.12 * cost["kwh_per_year"])
+        worn = 0.0
+        for device in one["devices"]:
+            price = 1280 if device["kind"] == "flash" else DISK_USD
+            life = device["wear"]["years"] if device["wear"] else device["rated_years"]
+            worn += device["count"] * price / life if life else 0.0
+        assert cost["worn_per_year"] == pytest.approx(worn)
     copies = result["arrangements"][2]["devices"][1]
     asleep = copies["asleep"]
     assert asleep is not None
@@ -67,11 +75,10 @@ def test_prices_of_other_parts_are_those_of_the_catalogue() -> None:
 
 def test_prices_are_those_of_the_paper_by_capacity_or_given(result: Replicas) -> None:
     prices = {one["kind"]: one["price"] for one in result["prices"]}
-    disk = 129 / 1500 * 1_000_204_886_016 / 1e9
-    assert prices == {"flash": pytest.approx(1280), "disk": pytest.approx(disk)}
+    assert prices == {"flash": pytest.approx(1280), "disk": pytest.approx(DISK_USD)}
     costs = {one["id"]: one["price"] for one in result["costs"]}
     assert costs["flash"] == pytest.approx(3 * 1280)
-    assert costs["sleeping"] == pytest.approx(1280 + 2 * disk)
+    assert costs["sleeping"] == pytest.approx(1280 + 2 * DISK_USD)
     given = gordon.cost.replicas(
         **LOAD, buffer="256MiB", rates=[], flash_price=100, disk_price=50, price_kwh=1, replicas=2
     )
@@ -81,16 +88,38 @@ def test_prices_are_those_of_the_paper_by_capacity_or_given(result: Replicas) ->
     disks = against["disks"]
     assert disks["price_difference"] == 50
     saved = -disks["power_difference_w"] * YEAR_H / 1000
-    assert saved > 0
-    assert disks["years"] == pytest.approx(50 / saved)
+    copies = given["arrangements"][2]["devices"][1]
+    flash = given["arrangements"][2]["devices"][0]
+    assert copies["rated_years"] is not None
+    assert flash["wear"] is not None
+    worn = 50 / copies["rated_years"] + 100 / (flash["wear"]["years"] or 0)
+    assert disks["per_year_difference"] == pytest.approx(worn - saved)
+    assert saved > worn > 0
+    assert disks["years"] == pytest.approx(50 / (saved - worn))
 
 
-def test_cheaper_replicas_that_draw_less_are_never_paid_back(result: Replicas) -> None:
+def test_what_costs_less_to_buy_and_less_a_year_is_never_paid_back(result: Replicas) -> None:
     for one in result["payback"]:
         assert one["price_difference"] is not None
-        is_never = one["price_difference"] * one["power_difference_w"] >= 0
+        assert one["per_year_difference"] is not None
+        is_never = one["price_difference"] * one["per_year_difference"] >= 0
         assert (one["years"] is None) == is_never
         assert bool(one["reason"]) == is_never
+
+
+def test_disks_that_wear_out_by_waking_do_not_pay_by_their_electricity(result: Replicas) -> None:
+    # A wake-up every 256 s is 123,000 a year, of 50,000 in all.
+    copies = result["arrangements"][2]["devices"][1]
+    assert copies["rated_years"] == pytest.approx(50_000 / (copies["wakes_per_year"] or 0))
+    assert (copies["rated_years"] or 1) < 1
+    disks = next(one for one in result["payback"] if one["against"] == "disks")
+    assert disks["power_difference_w"] < 0
+    assert (disks["per_year_difference"] or 0) > 0
+    assert disks["years"] is None
+    slow, fast = result["by_rate"]
+    assert slow["rated_years"] == pytest.approx(copies["rated_years"], rel=0.2)
+    # At a hundred times the rate the disk never sleeps.
+    assert (fast["wakes"] == 0) == (fast["rated_years"] is None)
 
 
 def test_the_statements_of_the_paper_hold_or_have_their_reason(result: Replicas) -> None:

@@ -279,10 +279,20 @@ impl Plan {
         let slices = given.map_or(needed, u64::from);
         let most = u64::from(self.slices).min(slices);
         if needed > most {
-            let overlap = if self.overlap { " or leave out --overlap" } else { "" };
+            // Without overlap a job has both halves of its slices.
+            let would_do = self.overlap && data.0.div_ceil(held.max(1) * 2) <= most;
+            let overlap = if would_do { ", or leave out --overlap" } else { "" };
             let nodes = needed.saturating_mul(u64::from(self.slice_nodes()));
             let change = match given {
-                Some(_) => format!("nodes = {nodes} of the job{overlap}"),
+                _ if needed > u64::from(MOST_SLICES) || nodes > u64::from(MOST_NODES) => {
+                    "less data, or a node with more storage".to_owned()
+                }
+                Some(_) if needed <= u64::from(self.slices) => {
+                    format!("nodes = {nodes} of the job{overlap}")
+                }
+                Some(_) => format!(
+                    "nodes = {nodes} of the job, with --nodes {nodes} --slices {needed}{overlap}"
+                ),
                 None => format!("--nodes {nodes} --slices {needed}{overlap}"),
             };
             #[allow(clippy::cast_possible_truncation)]

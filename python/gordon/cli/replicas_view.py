@@ -64,6 +64,7 @@ def arrangements_table(result: "Replicas") -> list[Column]:
         _column(f"{currency}", rows, lambda r: _or_dash(r["price"], lambda p: f"{p:,.0f}")),
         _column("kWh a year", rows, lambda r: figures(r["kwh_per_year"])),
         _column(f"{currency} a year", rows, lambda r: figures(r["electricity_per_year"])),
+        _column("worn a year", rows, lambda r: _or_dash(r["worn_per_year"], figures)),
         _column(
             "mean write",
             rows,
@@ -145,7 +146,8 @@ def rates_table(result: "Replicas") -> list[Column]:
         _column("wake-ups", rows, lambda r: f"{r['wakes']:,}"),
         _column("late", rows, lambda r: f"{r['late']:,}"),
         _column("on flash only", rows, lambda r: short(r["exposed_bytes"], "B")),
-        _column("pays", rows, lambda r: "yes" if r["pays"] else "no", right=False),
+        _column("less energy", rows, lambda r: "yes" if r["pays"] else "no", right=False),
+        _column("to the rating", rows, lambda r: _or_dash(r["rated_years"], _years)),
     ]
 
 
@@ -183,10 +185,13 @@ def paid(one: "Payback", currency: str) -> str:
     if price is None:
         return f"{text}; {one['reason']}"
     text = f"{text}, {_more(price, currency, lambda value, unit: f'{value:,.0f} {unit}')}"
+    per_year = one["per_year_difference"]
+    if per_year is not None:
+        text += f", {_more(per_year, currency, lambda v, unit: f'{figures(v)} {unit}')} a year"
     if one["years"] is None:
         return f"{text}; {one['reason']}"
     what = "lower price is used up" if price < 0 else "higher price is paid"
-    return f"{text}; their {what} by electricity in {_years(one['years'])}"
+    return f"{text}; their {what} by electricity and worn devices in {_years(one['years'])}"
 
 
 def _more(value: float, unit: str, written: Callable[[float, str], str]) -> str:

@@ -5,6 +5,7 @@ and the jobs from a TOML file.
 """
 
 import json
+from collections.abc import Callable
 from os import fspath
 from typing import ClassVar
 
@@ -62,6 +63,9 @@ def plan(
     with which all deadlines are met. Raises GordonError for a plan that is not possible.
     """
     data = in_bytes(data)
+    _check("--link", link, _core.parse_rate, "--link 2Gb")
+    if data is not None:
+        _check("--data", data, _core.parse_bytes, "--data 10TB")
     if data is None and jobs is None:
         raise GordonError(
             "there is nothing to plan",
@@ -96,6 +100,16 @@ def plan(
             "items": statements.of_plans() if is_paper else [],
         }
     )
+
+
+def _check(option: str, text: str, parse: Callable[[str], object], example: str) -> None:
+    """Raises GordonError, with the option, for a text that is not a quantity."""
+    try:
+        parse(text)
+    except GordonError as error:
+        raise GordonError(
+            f"{option} {text}: {error.message}", example, kind="bad-quantity"
+        ) from None
 
 
 def _jobs(jobs: Path | Config) -> Config:

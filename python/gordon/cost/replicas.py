@@ -41,22 +41,27 @@ class DevicePrice(TypedDict):
 
 
 class ArrangementCost(TypedDict):
-    """Costs of the devices of an arrangement: their price, and the electricity of a year."""
+    """Costs of the devices of an arrangement: their price, the electricity of a year, and what
+    devices cost that are worn in a year: disks by their rated stops and starts, flash by its rated
+    endurance. None if a price is not known."""
 
     id: str
     price: float | None
     kwh_per_year: float
     electricity_per_year: float
+    worn_per_year: float | None
 
 
 class Payback(TypedDict):
     """Sleeping disks against another arrangement. Differences are those of sleeping disks minus
-    the other. `years` is the time after which electricity has paid the difference of the prices,
-    None if it never does or a price is not known; `reason` says why."""
+    the other. `per_year_difference` is that of electricity and worn devices, and `years` the time
+    after which it has paid the difference of the prices, None if it never does or a price is not
+    known; `reason` says why."""
 
     against: str
     price_difference: float | None
     power_difference_w: float
+    per_year_difference: float | None
     years: float | None
     reason: str
 
@@ -147,7 +152,7 @@ def replicas(
             "price_kwh": price_kwh,
             "prices": devices,
             "costs": costs,
-            "payback": _paybacks(report, costs, price_kwh),
+            "payback": _paybacks(report, costs),
             "items": statements.of_replicas(_claims(report, costs)),
         }
     )
@@ -211,40 +216,46 @@ def _prices(
 def _cost(
     arrangement: ArrangementReport, prices: list[DevicePrice], price_kwh: float
 ) -> ArrangementCost:
-    """The price of an arrangement and the electricity of a year."""
+    """The price of an arrangement, and what a year of it costs."""
     by_kind = {one["kind"]: one["price"] for one in prices}
     total: float | None = 0.0
+    worn: float | None = 0.0
     for device in arrangement["devices"]:
         price = by_kind[device["kind"]]
-        total = None if price is None or total is None else total + device["count"] * price
+        if price is None or total is None or worn is None:
+            total = worn = None
+            continue
+        life = device["rated_years"] if device["wear"] is None else device["wear"]["years"]
+        total += device["count"] * price
+        worn += 0.0 if life is None else device["count"] * price / life
     kwh = arrangement["mean_w"] * YEAR_H / 1000
     return {
         "id": arrangement["id"],
         "price": total,
         "kwh_per_year": kwh,
         "electricity_per_year": kwh * price_kwh,
+        "worn_per_year": worn,
     }
 
 
-def _paybacks(
-    report: ReplicasReport, costs: list[ArrangementCost], price_kwh: float
-) -> list[Payback]:
+def _paybacks(report: ReplicasReport, costs: list[ArrangementCost]) -> list[Payback]:
     """Sleeping disks against each other arrangement."""
     watts = {one["id"]: one["mean_w"] for one in report["arrangements"]}
-    prices = {one["id"]: one["price"] for one in costs}
+    by_id = {one["id"]: one for one in costs}
     found: list[Payback] = []
     for other in watts:
         if other == SLEEPING:
             continue
-        more_w = watts[SLEEPING] - watts[other]
-        own, theirs = prices[SLEEPING], prices[other]
-        price = None if own is None or theirs is None else own - theirs
-        years, reason = _payback(price, more_w * YEAR_H / 1000 * price_kwh)
+        own, theirs = by_id[SLEEPING], by_id[other]
+        price = _difference(own["price"], theirs["price"])
+        per_year = _difference(_per_year(own), _per_year(theirs))
+        years, reason = _payback(price, per_year)
         found.append(
             {
                 "against": other,
                 "price_difference": price,
-                "power_difference_w": more_w,
+                "power_difference_w": watts[SLEEPING] - watts[other],
+                "per_year_difference": per_year,
                 "years": years,
                 "reason": reason,
             }
@@ -252,15 +263,25 @@ def _paybacks(
     return found
 
 
-def _payback(price: float | None, per_year: float) -> tuple[float | None, str]:
-    """Years until electricity has paid a difference of prices, or why it never does. Both are
-    differences of the same two arrangements."""
-    if price is None:
+def _per_year(cost: ArrangementCost) -> float | None:
+    """The cost of a year; None if a price is not known."""
+    worn = cost["worn_per_year"]
+    return None if worn is None else cost["electricity_per_year"] + worn
+
+
+def _difference(own: float | None, theirs: float | None) -> float | None:
+    return None if own is None or theirs is None else own - theirs
+
+
+def _payback(price: float | None, per_year: float | None) -> tuple[float | None, str]:
+    """Years until a year's difference has paid a difference of prices, or why it never does. Both
+    are differences of the same two arrangements."""
+    if price is None or per_year is None:
         return None, "a price is not known"
     if price == 0:
         return 0.0, ""
     if price * per_year >= 0:
-        return None, "never: what costs less to buy does not need more electricity"
+        return None, "never: what costs less to buy does not cost more in a year"
     return -price / per_year, ""
 
 

@@ -524,6 +524,8 @@ class RateReport(TypedDict):
     late: int
     #: Whether the sleeping disk uses less energy.
     pays: bool
+    #: Years until the rated number of stops and starts; `None` without a rating or a wake-up.
+    rated_years: float | None
     #: Mean power of a sleeping disk.
     sleeping_w: float
     #: Factor of the load's speed.

@@ -33,7 +33,7 @@ use gordon_ssd::Ssd;
 use gordon_units::{Bytes, Ns, Progress};
 use load::{Merged, ReplicatedLoad, Requests};
 use rayon::prelude::*;
-use report::{Role, asleep};
+use report::{Role, asleep, rated_years, wakes};
 use std::sync::atomic::Ordering;
 
 pub use config::ReplicasConfig;
@@ -362,9 +362,10 @@ impl Replicas<'_> {
             sleeping_w,
             awake_w,
             asleep: asleep(&sleeping, run),
-            wakes: sleeping.sleep_stats.wakes.iter().sum(),
+            wakes: wakes(&sleeping),
             late: copied.batches.late,
             exposed_bytes: copied.batches.exposed_bytes,
+            rated_years: rated_years(wakes(&sleeping), &self.power, run),
             pays: sleeping_w < awake_w,
         })
     }

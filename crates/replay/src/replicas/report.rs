@@ -164,6 +164,8 @@ pub struct RateReport {
     pub late: u64,
     /// Most bytes that were on flash only.
     pub exposed_bytes: u64,
+    /// Years until the rated number of stops and starts; `None` without a rating or a wake-up.
+    pub rated_years: Option<f64>,
     /// Whether the sleeping disk uses less energy.
     pub pays: bool,
 }
@@ -192,6 +194,21 @@ pub(super) struct Role {
     pub count: u32,
 }
 
+/// Wake-ups of a disk.
+pub(super) fn wakes(used: &EnergyUse) -> u64 {
+    used.sleep_stats.wakes.iter().sum()
+}
+
+fn per_year(wakes: u64, run: Ns) -> f64 {
+    ratio(wakes, 1) / run.as_secs() * YEAR_S
+}
+
+/// Years until the rated number of stops and starts, at the rate of a run.
+pub(super) fn rated_years(wakes: u64, power: &DiskPower, run: Ns) -> Option<f64> {
+    let rated = power.rated_cycles.filter(|_| wakes > 0)?;
+    Some(ratio(rated, 1) / per_year(wakes, run))
+}
+
 impl ReplicaReport {
     /// Flash devices with this report of one of them, in a run of this length.
     pub(super) fn flash(role: Role, part: &str, report: &FlashReport, run: Ns) -> Self {
@@ -214,14 +231,12 @@ impl ReplicaReport {
         power: &DiskPower,
         run: Ns,
     ) -> Self {
-        let wakes: u64 = used.sleep_stats.wakes.iter().sum();
-        let per_year = ratio(wakes, 1) / run.as_secs() * YEAR_S;
-        let rated = power.rated_cycles.filter(|_| wakes > 0);
+        let wakes = wakes(&used);
         Self {
             asleep: Some(asleep(&used, run)),
             wakes: Some(wakes),
-            wakes_per_year: Some(per_year),
-            rated_years: rated.map(|rated| ratio(rated, 1) / per_year),
+            wakes_per_year: Some(per_year(wakes, run)),
+            rated_years: rated_years(wakes, power, run),
             ..Self::new(role, "disk", part, used.joules.into_iter(), run)
         }
     }
