@@ -147,6 +147,8 @@ class Ranking(TypedDict):
     winners: list[Winner]
     #: Inputs that change the best design alone, the most frequent first.
     by: list[Change]
+    #: Bills from which the shares are counted.
+    bills: int
 
 
 class Ranked(NamedTuple):
@@ -331,6 +333,7 @@ def ranking(
         "compared": len(known),
         "winners": sorted(winners, key=lambda one: -one["share"]),
         "by": sorted(changes, key=lambda one: -one["share"]),
+        "bills": found["bills"],
     }
 
 

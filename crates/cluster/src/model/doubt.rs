@@ -165,6 +165,11 @@ pub struct DoubtfulBill {
 }
 
 impl DoubtfulBill {
+    /// Whether an input of it is uncertain.
+    fn varies(&self, key: BillKey) -> bool {
+        self.ranges.iter().any(|range| range.key == key)
+    }
+
     /// The figure where each range has the factor at `z(its place)` standard deviations.
     fn at(
         &self,
@@ -172,10 +177,21 @@ impl DoubtfulBill {
         figure: BillFigure,
         z: impl Fn(usize, BillKey) -> Option<f64>,
     ) -> Option<f64> {
+        let factor = |at: usize, key| z(at, key).map(|z| self.ranges[at].factor(z));
+        self.with(operation, figure, factor)
+    }
+
+    /// The figure where each range has this factor.
+    fn with(
+        &self,
+        operation: &Operation,
+        figure: BillFigure,
+        factor: impl Fn(usize, BillKey) -> Option<f64>,
+    ) -> Option<f64> {
         let (mut inputs, mut operation) = (self.inputs, operation.clone());
         for (at, range) in self.ranges.iter().enumerate() {
-            if let Some(z) = z(at, range.key) {
-                range.key.scale(&mut inputs, &mut operation, range.factor(z));
+            if let Some(factor) = factor(at, range.key) {
+                range.key.scale(&mut inputs, &mut operation, factor);
             }
         }
         figure.of(&inputs.bill(&operation))
@@ -255,6 +271,8 @@ pub struct RankingReport {
     pub shares: Vec<f64>,
     /// By input.
     pub changes: Vec<RankingChange>,
+    /// Bills that were computed.
+    pub bills: u64,
 }
 
 impl BillDraws {
@@ -313,59 +331,70 @@ impl BillDraws {
 
     /// How often each design is the best one.
     pub fn ranking(&self) -> RankingReport {
-        // The best design, or `kept` if it is hardly worse.
-        let best_at = |kept: Option<usize>, z: &dyn Fn(usize, BillKey) -> Option<f64>| {
-            let of = |(number, design): (usize, &DoubtfulBill)| {
-                let figure = design.at(&self.operation, self.figure, |_, key| z(number, key))?;
-                Some((number, figure))
-            };
-            let known: Vec<(usize, f64)> = self.designs.iter().enumerate().filter_map(of).collect();
-            let (number, least) = *known.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-            let is_equal = |(own, figure): &(usize, f64)| {
-                Some(*own) == kept && *figure <= least * (1.0 + EQUAL)
-            };
-            Some(known.iter().find(|one| is_equal(one)).map_or(number, |(own, _)| *own))
-        };
-        let Some(best) = best_at(None, &|_, _| None) else {
+        let figures: Vec<Option<f64>> = self
+            .designs
+            .iter()
+            .map(|design| design.at(&self.operation, self.figure, |_, _| None))
+            .collect();
+        let mut bills = figures.len() as u64;
+        let Some(best) = best_of(&figures, None) else {
             let shares = vec![0.0; self.designs.len()];
-            return RankingReport { shares, ..RankingReport::default() };
+            return RankingReport { shares, bills, ..RankingReport::default() };
         };
-        let normal = |draw: u32, number: usize, key: BillKey| {
-            self.normal(draw, key.stream(&self.designs[number]), key)
-        };
-        let share = |count: usize| -> f64 {
-            #[allow(clippy::cast_precision_loss)]
-            let count = count as f64;
-            count / f64::from(self.draws.max(1))
-        };
-        let mut wins = vec![0; self.designs.len()];
-        for draw in 0..self.draws {
-            if let Some(number) =
-                best_at(Some(best), &|number, key| Some(normal(draw, number, key)))
-            {
-                wins[number] += 1;
-            }
-        }
         let mut keys: Vec<BillKey> = Vec::new();
         for range in self.designs.iter().flat_map(|design| &design.ranges) {
             if !keys.contains(&range.key) {
                 keys.push(range.key);
             }
         }
-        let changes = keys.into_iter().map(|own| {
-            let alone = |draw: u32| {
-                let z =
-                    |number: usize, key: BillKey| (key == own).then(|| normal(draw, number, key));
-                best_at(Some(best), &z) != Some(best)
+        let mut wins = vec![0; self.designs.len()];
+        let mut changed = vec![0; keys.len()];
+        for draw in 0..self.draws {
+            // An input has the same factor alone and with the others.
+            let factors: Vec<Vec<f64>> =
+                self.designs.iter().map(|design| self.factors(draw, design)).collect();
+            let with = |number: usize, own: Option<BillKey>| {
+                let varies = |key: BillKey| own.is_none_or(|own| own == key);
+                self.designs[number].with(&self.operation, self.figure, |at, key| {
+                    varies(key).then(|| factors[number][at])
+                })
             };
-            let changed = (0..self.draws).filter(|draw| alone(*draw)).count();
-            RankingChange { input: own, share: share(changed) }
-        });
+            let all: Vec<_> = (0..self.designs.len()).map(|number| with(number, None)).collect();
+            bills += all.len() as u64;
+            if let Some(number) = best_of(&all, Some(best)) {
+                wins[number] += 1;
+            }
+            for (own, changed) in keys.iter().zip(&mut changed) {
+                let alone: Vec<_> = (0..self.designs.len())
+                    .map(|number| {
+                        if !self.designs[number].varies(*own) {
+                            return figures[number];
+                        }
+                        bills += 1;
+                        with(number, Some(*own))
+                    })
+                    .collect();
+                *changed += u32::from(best_of(&alone, Some(best)) != Some(best));
+            }
+        }
+        let share = |count: u32| f64::from(count) / f64::from(self.draws.max(1));
+        let changes = keys.into_iter().zip(changed);
         RankingReport {
             best: Some(best),
-            changes: changes.collect(),
             shares: wins.into_iter().map(share).collect(),
+            changes: changes
+                .map(|(input, count)| RankingChange { input, share: share(count) })
+                .collect(),
+            bills,
         }
+    }
+
+    /// The factors of the ranges of a design in a draw.
+    fn factors(&self, draw: u32, design: &DoubtfulBill) -> Vec<f64> {
+        let of = |range: &BillRange| {
+            range.factor(self.normal(draw, range.key.stream(design), range.key))
+        };
+        design.ranges.iter().map(of).collect()
     }
 
     /// A normal number of an input, by the Box-Muller transform (1958).
@@ -376,6 +405,14 @@ impl BillDraws {
         let (radius, angle) = (unit(splitmix64(own ^ 1)), unit(splitmix64(own ^ 2)));
         (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos()
     }
+}
+
+/// The place of the least figure, or `kept` if it is hardly worse; `None` if no figure is known.
+fn best_of(figures: &[Option<f64>], kept: Option<usize>) -> Option<usize> {
+    let known = figures.iter().enumerate().filter_map(|(at, figure)| Some((at, (*figure)?)));
+    let (at, least) = known.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let is_equal = |kept: &usize| figures[*kept].is_some_and(|own| own <= least * (1.0 + EQUAL));
+    Some(kept.filter(is_equal).unwrap_or(at))
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
