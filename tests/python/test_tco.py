@@ -23,6 +23,7 @@ from gordon.cost.prices import price
 from gordon.cost.rent import break_even
 from gordon.survey import bill_page, doubts
 from gordon.survey.explain import explain
+from spaces import MACHINES
 from surveyed import of_machines, of_tasks
 
 from conftest import Run, raises
@@ -163,6 +164,45 @@ def test_what_is_rented_is_the_cheapest_that_is_as_fast(trace: str, run: Run) ->
     assert rented["design"] in run("cost", "tco", trace, *node, "--rent", "ec2").out
 
 
+def test_what_is_rented_has_the_memory_of_the_job(trace: str, tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    rented = MACHINES.replace('id = "worse"', 'id = "tiny"').replace("9.0", "0.0001")
+    own.write_text(
+        rented.replace(
+            'memory = "1024GiB"\nstorage = { part', 'memory = "1MiB"\nstorage = { part'
+        ).replace("cores = 1\ncore_speed = 0.5", "cores = 4\ncore_speed = 2.0")
+    )
+    text = own.read_text() + "\n".join(
+        (
+            '[[machines]]\nid = "owned"\ncores = 2\ncore_speed = 1.0\nmemory = "1MiB"',
+            'storage = { bandwidth = "1MB" }\nnetwork = "10Gb"\npurchase_price = 500',
+            'idle = "4W"\nactive = "20W"\n',
+        )
+    )
+    own.write_text(text)
+    found = tco(trace, "owned", space=str(own), reference=1.0, rent=str(own))
+    assert found["rented"] is not None
+    assert found["rented"]["machine"] != "tiny"
+    assert any("owned has less memory than the job used" in text for text in found["warnings"])
+
+
+def test_a_rented_machine_has_the_costs_of_the_runs_of_a_year(trace: str, run: Run) -> None:
+    node: Json = {"reference": 1.0}
+    found = tco(trace, "m5.xlarge", runs_per_day=40, **node)
+    total = found["run"]["total"]
+    assert total is not None
+    assert found["per_year"] == pytest.approx(40 * 365.25 * total)
+    # Billed for a minute each, 10,000 runs would take a week of every day.
+    often = tco(trace, "m5.xlarge", runs_per_day=10_000, **node)["run"]
+    rate = often["inputs"]["rent_per_hour"]
+    assert rate is not None
+    assert often["rent"] == pytest.approx(rate / 3600 * 8.64)
+    words = ("cost", "tco", trace, "--node", "m5.xlarge", "--reference", "1.0")
+    assert (
+        "rented for the time of a run, 40.0 runs a day" in run(*words, "--runs-per-day", "40").out
+    )
+
+
 def test_what_cannot_be_rented_is_refused(trace: str, run: Run) -> None:
     node = ("--node", "raspberry-pi-5", "--reference", "m5.xlarge")
     run("cost", "tco", trace, *node, "--rent", "m5.huge").refused("unknown-name", "m5.huge")
@@ -256,6 +296,19 @@ def test_limits_leave_designs_out_and_an_impossible_one_is_said(
     assert {path.name for path in tmp_path.iterdir()} == {"page.html", "result.json", "rows.csv"}
 
 
+def test_designs_without_the_figure_of_a_limit_are_counted(trace: str, tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(MACHINES.replace('idle = "400W"\nactive = "2000W"\n', ""))
+    options: Any = {"space": str(own), "reference": 1.0}
+    limited = of_machines(survey.run(trace, max_power="5kW", **options))
+    rows = {row["id"]: row for row in limited["designs"]}
+    assert not rows["worse"]["pareto"]
+    wanted = "the power of 1 design is unknown, so that --max-power leaves it out: worse"
+    assert wanted in limited["warnings"]
+    plain = of_machines(survey.run(trace, **options))
+    assert not any("leaves" in text for text in plain["warnings"])
+
+
 def test_runs_that_do_not_fit_the_day_and_unknown_prices_are_said() -> None:
     slow = tco(LOG, "raspberry-pi-5", nodes=1, runs_per_day=1e6)
     assert slow["run"]["total"] is None
@@ -273,6 +326,9 @@ def test_runs_that_do_not_fit_the_day_and_unknown_prices_are_said() -> None:
         ({"pue": 0.5}, "out-of-range", "--pue: 0.5"),
         ({"years": 1e6}, "out-of-range", "--years"),
         ({"grid": "Atlantis"}, "unknown-name", "Atlantis"),
+        ({"max_power": "500"}, "bad-quantity", "--max-power 500"),
+        ({"max_power": "-5W"}, "bad-quantity", "--max-power -5W"),
+        ({"objective": [" "]}, "no-objective", "--objective ' '"),
         ({"grid": "nan"}, "bad-number", "--grid nan"),
         ({"max_price": -1.0}, "out-of-range", "--max-price: -1"),
     ],
@@ -309,7 +365,11 @@ def test_nodes_that_may_not_keep_up_have_an_open_range_and_are_not_compared(run:
     result = of_tasks(survey.run(LOG, **SMALL | {"objective": "time,tco", "runs_per_day": 4000}))
     assert any("may not keep up with --runs-per-day" in text for text in result["warnings"])
     none = of_tasks(survey.run(LOG, **SMALL | {"objective": "tco", "runs_per_day": 1e5}))
-    assert none["sentence"].startswith("The total cost of no candidate is known, so that")
+    assert none["sentence"].startswith("No design is sure to keep up with --runs-per-day, so that")
+    # Also without an objective that runs decide.
+    plain = of_tasks(survey.run(LOG, **SMALL | {"runs_per_day": 1e5}))
+    assert any("may not keep up with --runs-per-day" in text for text in plain["warnings"])
+    assert not any("not on the front" in text for text in plain["warnings"])
 
 
 def test_other_years_change_the_price_of_an_hour_too() -> None:
@@ -324,7 +384,13 @@ def test_prices_in_usd_are_not_added_to_another_currency(tmp_path: Path) -> None
     own = tmp_path / "own.toml"
     own.write_text(text.replace('currency = "USD"', 'currency = "EUR"'), encoding="utf-8")
     found = tco(LOG, "framework-desktop", space=str(own), runs_per_day=40)
-    assert found["unknown"] == ["the price of its drives is unknown"]
+    assert found["unknown"] == [
+        "the price of its drives is unknown: parts of the catalogue have prices in USD, and the "
+        "space is in EUR; a part in the space has its currency"
+    ]
+    assert any("give the tariff with --price-kwh" in text for text in found["warnings"])
+    given = tco(LOG, "framework-desktop", space=str(own), runs_per_day=40, price_kwh=0.3)
+    assert not any("--price-kwh" in text for text in given["warnings"])
     result = of_tasks(survey.run(LOG, **SMALL | {"space": str(own), "objective": "tco"}))
     assert any("give the tariff with --price-kwh" in text for text in result["warnings"])
 
@@ -527,6 +593,84 @@ def test_the_page_computes_the_same_bills(tmp_path: Path) -> None:
     assert all(before >= after for before, after in pairwise(totals))
 
 
+#: Moves a slider of the page to the place of a value, and marks the end.
+MOVE = """<script>addEventListener("load", () => setTimeout(() => {
+  for (const [key, value] of Object.entries(%s)) {
+    const slider = document.querySelector(`[data-slider="${key}"]`);
+    slider.value = slider.dataset.log ? Math.log10(value) : value;
+    slider.dispatchEvent(new Event("input"));
+  }
+  document.body.dataset.moved = "1";
+}, 1000));</script></body>"""
+
+
+def moved(result: Any, values: Json, folder: Path) -> tuple[list[tuple[str, float]], str]:
+    """The front of a page whose sliders are moved, with its totals, and the HTML of the part."""
+    from gordon.survey import tasks_page
+
+    page = folder / "moved.html"
+    text = tasks_page.render(result)
+    assert "</body>" in text
+    page.write_text(text.replace("</body>", MOVE % json.dumps(values)), encoding="utf-8")
+    html = drawn(page, folder)
+    assert 'data-moved="1"' in html
+    table = re.search(r'<table id="bill-table">(.*?)</table>', html, re.DOTALL)
+    assert table is not None
+    rows = re.findall(r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td>", table[1])
+    return [(id, float(total.replace(",", ""))) for id, total in rows], html
+
+
+def front_of(result: Any, use: Json) -> list[tuple[str, float]]:
+    """The front of time and total of the same designs with another use, without the page."""
+    rows = result["designs"]
+    made = doubts.bills([(row["bill"]["inputs"], result["operation"] | use) for row in rows])
+    known = [
+        (row["tasks"]["time_s_high"], bill["total"], row["id"])
+        for row, bill in zip(rows, made, strict=True)
+        if bill["total"] is not None
+    ]
+    front: list[tuple[str, float]] = []
+    for _, total, id in sorted(known):
+        if not front or total < front[-1][1]:
+            front.append((id, total))
+    return front
+
+
+@needs_browser
+def test_sliders_move_the_front_as_another_run_would(tmp_path: Path) -> None:
+    result = of_tasks(survey.run(LOG, **SMALL))
+    at_start, _ = moved(result, {}, tmp_path)
+    # Nodes for a year at a high tariff, that run the job seldom or often.
+    for values in (
+        {"price_per_kwh": 0.6},
+        {"years": 1},
+        {"runs_per_day": 4},
+        {"price_per_kwh": 0.6, "years": 1.5, "runs_per_day": 400},
+    ):
+        front, _ = moved(result, values, tmp_path)
+        assert front != at_start
+        wanted = front_of(result, values)
+        assert [id for id, _ in front] == [id for id, _ in wanted]
+        for (_, total), (_, ours) in zip(front, wanted, strict=True):
+            assert total == pytest.approx(ours, rel=0.02)
+
+
+@needs_browser
+def test_a_slider_shows_the_value_of_the_run_and_a_page_without_a_front_says_so(
+    tmp_path: Path,
+) -> None:
+    odd = SMALL | {"years": 0.13, "price_kwh": 0.1234}
+    result = of_tasks(survey.run(LOG, **odd))
+    front, html = moved(result, {}, tmp_path)
+    shown = re.findall(r"<output>([^<]*)</output>", html)
+    assert shown == ["0.123", "0.130", "40.0"]
+    assert [id for id, _ in front] == [id for id, _ in front_of(result, {})]
+    assert re.search(r'id="bill-none" hidden', html)
+    none, html = moved(result, {"runs_per_day": 40_000}, tmp_path)
+    assert none == []
+    assert re.search(r'id="bill-none"(?! hidden)', html)
+
+
 def test_a_page_without_totals_has_no_such_part() -> None:
     result = of_machines_without_prices()
     assert bill_page.of(result, result["designs"]) is None
@@ -581,6 +725,17 @@ def test_explain_refuses_other_files(
         ran = run("explain", str(other))
         assert ran.status in (1, 2)
         assert words in ran.err
+    # What a person, or another version, left out of a result.
+    whole: Json = dict(of_tasks(survey.run(LOG, **SMALL | {"nodes": [1]})))
+    for key in ("model", "designs", "space"):
+        other.write_text(json.dumps({name: of for name, of in whole.items() if name != key}))
+        run("explain", str(other)).refused("not-a-result")
+    for key in ("tasks", "limits", "nodes"):
+        rows = [{name: of for name, of in row.items() if name != key} for row in whole["designs"]]
+        other.write_text(json.dumps(whole | {"designs": rows}))
+        run("explain", str(other)).refused("not-a-result")
+    other.write_text("[" * 100_000)
+    run("explain", str(other)).refused("not-a-result")
     monkeypatch.setattr(sys, "stdin", io.StringIO("{}"))
     run("explain", "-").refused("not-a-result", "standard input")
     ran = run("explain", str(tmp_path / "missing.json"))

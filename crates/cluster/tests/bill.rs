@@ -103,8 +103,26 @@ fn a_rented_run_has_its_rent_and_the_share_of_a_server() {
     near(bill.carbon_use_kg, 0.15 * 0.5);
     near(bill.carbon_made_kg, 350.0 * 2.0 * 0.5 / (4.0 * 8766.0));
     assert_eq!((bill.electricity, bill.busy), (None, None));
+    near(bill.runs_per_year, 8766.0);
     // Two hours are billed at least.
-    near(BillInputs { billed_s: 7200.0, ..rented }.bill(&OPERATION).total, 3.0);
+    let seldom = Operation { runs_per_day: None, ..OPERATION };
+    let minimum = BillInputs { billed_s: 7200.0, ..rented };
+    near(minimum.bill(&seldom).total, 3.0);
+    assert_eq!(minimum.bill(&seldom).runs_per_year, None);
+}
+
+#[test]
+fn nodes_that_are_kept_from_run_to_run_are_billed_for_the_time_between_starts() {
+    let rented =
+        BillInputs { purchase_price: None, rent_per_hour: Some(1.5), billed_s: 7200.0, ..OWNED };
+    let total = |runs: f64| rented.bill(&Operation { runs_per_day: Some(runs), ..OPERATION }).total;
+    // Each is billed for two hours, until the next one starts within them.
+    near(total(6.0), 3.0);
+    near(total(12.0), 3.0);
+    near(total(24.0), 1.5);
+    // The nodes never wait, and others are rented next to them.
+    near(total(48.0), 0.75);
+    near(total(480.0), 0.75);
 }
 
 #[test]

@@ -139,8 +139,11 @@ def _use(result: Tco) -> str:
         f"{figures(operation['price_per_kwh'])} {result['currency']} a kWh, PUE "
         f"{figures(operation['pue'])}, {figures(operation['grams_per_kwh'])} g of CO2 a kWh"
     )
-    if runs is None:
-        return f"rented for the time of a {_noun(result)}; {tariff}"
+    if result["run"]["inputs"]["purchase_price"] is None:
+        often = "" if runs is None else f", {figures(runs / 365.25)} runs a day"
+        often = "" if result["model"] == "service" else often
+        return f"rented for the time of a {_noun(result)}{often}; {tariff}"
+    assert runs is not None
     if result["model"] == "service":
         return f"kept for {figures(operation['years'])} years, on all the time; {tariff}"
     return (

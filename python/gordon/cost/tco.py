@@ -37,6 +37,7 @@ from gordon.untyped import Given
 #: Designs of a survey, at most: more than any space has machines.
 _ROWS = 100_000
 _GB = 1e9
+_DRIVES = "the price of its drives"
 #: Bytes of a sector of a disk.
 _SECTOR = 512
 
@@ -85,7 +86,7 @@ class Tco(TypedDict):
     per_million_requests: float | None
     #: Whether the nodes keep up with the load of a service; None if the record leaves it open.
     keeps_up: bool | None
-    #: Of a year; None if machines are rented for as many runs as one likes.
+    #: Of a year; None if machines are rented, and the number of runs is not given.
     per_year: float | None
     carbon_kg_per_year: float | None
     cost: Sensitivity | None
@@ -243,6 +244,7 @@ def _add_rented(made: Tco, result: _Result, row: _Row | None) -> None:
             for one in result["designs"]
             if (bill := one["bill"]) is not None
             and bill["rent"] is not None
+            and _holds(one)
             and bill["inputs"]["time_s"] <= made["time_s"]
         ]
         if not fast:
@@ -271,6 +273,11 @@ def _add_rented(made: Tco, result: _Result, row: _Row | None) -> None:
         "time_s": bill["inputs"]["time_s"],
         "break_even": found,
     }
+
+
+def _holds(row: _Row) -> bool:
+    """Whether a design is not known to have too little memory."""
+    return row.get("memory_fits") is not False
 
 
 def _rent(row: _Row) -> float | None:
@@ -345,8 +352,9 @@ def _of(result: _Result, row: _Row) -> Tco:
         "cost": doubts.sensitivity(bill, times, operation, "total"),
         "carbon": doubts.sensitivity(bill, times, operation, "carbon_kg"),
         "rented": None,
-        "unknown": _unknown(bill, operation) + ([] if note is None else [note]),
-        "warnings": result["warnings"],
+        "unknown": _unknown(bill, operation, result["space"]["currency"])
+        + ([] if note is None else [note]),
+        "warnings": [*_of_design(row), *_of_tariff(result), *result["warnings"]],
     }
 
 
@@ -356,7 +364,29 @@ def _outcome(row: Any) -> JobReport | TasksTime | None:
     return outcome
 
 
-def _unknown(bill: BillReport, operation: Operation) -> list[str]:
+def _of_design(row: _Row) -> list[str]:
+    """A warning for a design that is known not to hold the job."""
+    if _holds(row):
+        return []
+    return [
+        f"{row['id']} has less memory than the job used: it would swap or be killed, and the time "
+        "has neither"
+    ]
+
+
+def _of_tariff(result: _Result) -> list[str]:
+    """A warning for a tariff in another currency than that of the space."""
+    operation, currency = result["operation"], result["space"]["currency"]
+    assert operation is not None
+    if currency == prices.CURRENCY or result["operation_sources"]["price_per_kwh"] == "given":
+        return []
+    return [
+        f"{operation['price_per_kwh']:g} {currency} a kWh is the default in {prices.CURRENCY}: "
+        "give the tariff with --price-kwh"
+    ]
+
+
+def _unknown(bill: BillReport, operation: Operation, currency: str) -> list[str]:
     """Why the total or the carbon is unknown."""
     inputs = bill["inputs"]
     if (bill["busy"] or 0) > 1:
@@ -367,8 +397,18 @@ def _unknown(bill: BillReport, operation: Operation) -> list[str]:
     reasons = {
         "the price of the machine": bill["rent"] is None and inputs["purchase_price"] is None,
         "the power of the machine": inputs["energy_j"] is None,
-        "the price of its drives": inputs["drives_price"] is None and bill["rent"] is None,
+        _DRIVES: inputs["drives_price"] is None and bill["rent"] is None,
         "the carbon of making the machine": inputs["embodied_kg"] is None,
         "the carbon of making its drives": inputs["drives_embodied_kg"] is None,
     }
-    return [f"{what} is unknown" for what, is_unknown in reasons.items() if is_unknown]
+    why = {}
+    if currency != prices.CURRENCY:
+        why[_DRIVES] = (
+            f": parts of the catalogue have prices in {prices.CURRENCY}, and the space is in "
+            f"{currency}; a part in the space has its currency"
+        )
+    return [
+        f"{what} is unknown{why.get(what, '')}"
+        for what, is_unknown in reasons.items()
+        if is_unknown
+    ]

@@ -24,7 +24,9 @@
     const used = (energy) => times(energy, operation.grams_per_kwh / 1000);
     if (i.purchase_price === null) {
       const made = times(sum(i.embodied_kg, i.drives_embodied_kg), (i.nodes * i.time_s) / (operation.years * YEAR));
-      const rent = times(i.rent_per_hour, Math.max(i.time_s, i.billed_s) / 3600);
+      const billed = Math.max(i.time_s, i.billed_s);
+      const kept = operation.runs_per_day ? Math.max(i.time_s, 86400 / operation.runs_per_day) : billed;
+      const rent = times(i.rent_per_hour, Math.min(billed, kept) / 3600);
       return { ...nothing, rent, total: rent, carbon_kg: sum(used(kwh(i.energy_j)), made) };
     }
     const runs = operation.runs_per_day ? operation.runs_per_day * 365.25 : Math.min(operation.hours_per_year * 3600, YEAR) / i.time_s;
@@ -93,6 +95,7 @@
     head.append(row(make("th", "on the front"), ...columns.map(([title]) => make("th", title, "num"))));
     body.append(...front.map((one) => row(make("th", one.d.id), ...columns.map(([, value]) => make("td", value(one), "num")))));
     el("bill-table").replaceChildren(head, body);
+    el("bill-none").hidden = front.length > 0;
   }
 
   for (const slider of sliders) {
@@ -101,7 +104,9 @@
     slider.value = isLog ? Math.log10(slider.dataset.value) : slider.dataset.value;
     const value = () => (isLog ? 10 ** slider.value : Number(slider.value));
     const output = slider.parentElement.querySelector("output");
-    output.textContent = result.operation[slider.dataset.slider] === undefined ? slider.dataset.unset : figures(value());
+    // A slider rounds its value to its steps, and the bills do not.
+    const given = result.operation[slider.dataset.slider];
+    output.textContent = given === undefined ? slider.dataset.unset : figures(given);
     slider.addEventListener("input", () => {
       operation[slider.dataset.slider] = value();
       output.textContent = figures(value());

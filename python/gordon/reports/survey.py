@@ -368,7 +368,7 @@ class BillReport(TypedDict):
     purchase: float | None
     #: Rent.
     rent: float | None
-    #: Runs of a year; `None` if machines are rented for as many as one likes.
+    #: Runs of a year; `None` if machines are rented, and the number of runs is not given.
     runs_per_year: float | None
     #: All of it; `None` if a part of it is unknown.
     total: float | None
@@ -1168,6 +1168,8 @@ class RankingReport(TypedDict):
 
     #: The best design by the inputs as they are; `None` if the figure of none is known.
     best: int | None
+    #: Bills that were computed.
+    bills: int
     #: By input.
     changes: list[RankingChange]
     #: By design: share of the draws in which it is the best one.

@@ -73,10 +73,10 @@ def _sliders(
     operation: Operation, currency: str, bills: list[BillReport], is_service: bool
 ) -> list[Slider]:
     """The sliders: the tariff, years, and runs a day, which a service does not have."""
-    price = operation["price_per_kwh"]
+    price, years = operation["price_per_kwh"], operation["years"]
     found = [
         Slider("price_per_kwh", f"{currency} a kWh", 0, max(0.6, 2 * price), 0.01, price, False),
-        Slider("years", "years", 1, max(10, operation["years"]), 0.5, operation["years"], False),
+        Slider("years", "years", min(1, years), max(10, years), 0.5, years, False),
     ]
     if is_service:
         return found

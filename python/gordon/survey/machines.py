@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from gordon import parameters
 from gordon.errors import GordonError, located
@@ -307,19 +307,30 @@ def _time(row: Any) -> JobReport | TasksTime:
 def not_compared(
     model: OfMachines[Any, Any], rows: Sequence[MachineReport | TasksReport]
 ) -> list[str]:
-    """A warning for designs that may not keep up with the runs of a day, and for each objective
-    that is unknown of others."""
+    """A warning for designs that may not keep up with the runs of a day, for each limit that leaves
+    out designs because their figure is unknown, and for each objective that is unknown of
+    others."""
     found = []
     goals, has_runs = model.goals, model.use.runs_per_day is not None
-    if has_runs and _OF_BILL & set(goals.objectives):
+    if has_runs:
         late = [row["id"] for row in rows if not _keeps_up(row)]
-        rows = [row for row in rows if _keeps_up(row)]
+        is_compared = bool(_OF_BILL & set(goals.objectives))
         if late:
+            out = f", and {'is' if len(late) == 1 else 'are'} not on the front"
             found.append(
                 f"{counted(len(late), 'design')} may not keep up with --runs-per-day, by the upper "
-                f"end of the time, and {'is' if len(late) == 1 else 'are'} not on the front: "
-                f"{_some(late)}"
+                f"end of the time{out if is_compared else ''}: {_some(late)}"
             )
+        if is_compared:
+            rows = [row for row in rows if _keeps_up(row)]
+    found += left_out(
+        goals,
+        {
+            "power": [row["id"] for row in rows if not _has_power(row)],
+            "price": [row["id"] for row in rows if not _is_known("price", row)],
+            "life": [row["id"] for row in rows if not _is_known("life", row)],
+        },
+    )
     unknown = {
         objective: [row["id"] for row in rows if not _is_known(objective, row)]
         for objective in goals.objectives
@@ -335,6 +346,29 @@ def unknown_of(unknown: dict[Objective, list[str]]) -> list[str]:
         for objective, ids in unknown.items()
         if ids
     ]
+
+
+def left_out(
+    goals: Goals, unknown: dict[Literal["power", "price", "life"], list[str]]
+) -> list[str]:
+    """A warning for each limit that leaves out designs because their figure is unknown."""
+    limits: dict[Literal["power", "price", "life"], tuple[str, float | None]] = {
+        "power": ("--max-power", goals.max_power_w),
+        "price": ("--max-price", goals.max_price),
+        "life": ("--min-life", goals.min_life_years),
+    }
+    return [
+        f"the {'life of flash' if what == 'life' else what} of {counted(len(ids), 'design')} is "
+        f"unknown, so that {limits[what][0]} leaves {'it' if len(ids) == 1 else 'them'} out: "
+        f"{_some(ids)}"
+        for what, ids in unknown.items()
+        if ids and limits[what][1] is not None
+    ]
+
+
+def _has_power(row: Any) -> bool:
+    """Whether the power of the nodes of a design is known."""
+    return row["bill"] is not None and row["bill"]["inputs"]["idle_w"] is not None
 
 
 def _some(ids: list[str]) -> str:
@@ -448,7 +482,8 @@ def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, g
     by_id = {row["id"]: row for row in designs}
     verdict = raw["verdict"]
     if verdict is not None:
-        return substituted(goals, verdict["by"]) + _recommended(verdict, by_id, currency)
+        text = substituted(goals, verdict["by"], designs)
+        return text + _recommended(verdict, by_id, currency)
     fastest = raw["named"]["fastest"]
     if fastest is None and goals.limits:
         return f"No machine of the space is within {goals.limits}."
@@ -515,11 +550,16 @@ def recommendation(
     return f"Longest life of flash {within}: {design}, {lasts}"
 
 
-def substituted(goals: Goals, by: Objective) -> str:
+def substituted(goals: Goals, by: Objective, designs: Sequence[MachineDesign | TasksDesign]) -> str:
     """Why a recommendation goes by another objective than the first one that is asked for."""
     wanted = next((one for one in goals.objectives if one != "time"), by)
     if wanted == by:
         return ""
+    if wanted in _OF_BILL and not any(_keeps_up(row) for row in designs):
+        return (
+            "No design is sure to keep up with --runs-per-day, so that the choice is by "
+            f"{OBJECTIVES[by]}. "
+        )
     return (
         f"The {OBJECTIVES[wanted]} of no candidate is known, so that the choice is by "
         f"{OBJECTIVES[by]}. "

@@ -20,7 +20,14 @@ from gordon.survey import doubts
 from gordon.survey import space as spaces
 from gordon.survey.bills import Goals
 from gordon.survey.doubts import Ranked, Ranking
-from gordon.survey.machines import OBJECTIVES, OfMachines, known, ranked_by, unknown_of
+from gordon.survey.machines import (
+    OBJECTIVES,
+    OfMachines,
+    known,
+    left_out,
+    ranked_by,
+    unknown_of,
+)
 from gordon.survey.model import SHIFT, Request, common, no_work, places
 from gordon.survey.results import ServiceDesign, ServiceResult
 
@@ -102,7 +109,7 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
             **common(
                 raw,
                 self.parameters({row["machine"] for row in designs}),
-                self.warnings(raw, unknown_of(self._unknown(designs))),
+                self.warnings(raw, self._left_out(designs) + unknown_of(self._unknown(designs))),
             ),
             "space": space,
             "designs": designs,
@@ -128,6 +135,18 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
             objective: [row["id"] for row in kept if not _is_known(objective, row)]
             for objective in self.goals.objectives
         }
+
+    def _left_out(self, designs: Sequence[ServiceDesign]) -> list[str]:
+        """A warning for each limit that leaves out designs that keep up."""
+        kept = [row for row in designs if row["keeps_up"]]
+        return left_out(
+            self.goals,
+            {
+                "power": [row["id"] for row in kept if row["power_w"] is None],
+                "price": [row["id"] for row in kept if row["price_per_month"] is None],
+                "life": [row["id"] for row in kept if not _is_known("life", row)],
+            },
+        )
 
     def _ranking(self, raw: ServiceSurvey, designs: Sequence[ServiceDesign]) -> Ranking | None:
         """How sure the design of the least total cost or carbon is, of those that keep up."""

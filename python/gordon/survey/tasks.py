@@ -188,7 +188,7 @@ def _sentence(raw: TasksSurvey, designs: Sequence[TasksDesign], currency: str, g
         if deadline is not None
         else f"within {SLACK:.0%} of the fastest"
     )
-    text = substituted(goals, verdict["by"])
+    text = substituted(goals, verdict["by"], list(by_id.values()))
     text += recommendation(verdict["by"], within, _described(best), of, best["bill"], currency)
     if best is not fastest:
         text += f"; the fastest is {_described(fastest)}"

@@ -11,7 +11,7 @@
 //! | drives | N x price of its drives / (D R) | |
 //! | energy, joules | PUE x (E + N P (Y / R - T)) | PUE x E |
 //! | electricity | energy x price | |
-//! | rent | | price of an hour x N T |
+//! | rent | | price of an hour x N x min(max(T, minimum), max(T, Y / R)) |
 //! | carbon of use | energy x carbon of a kWh | energy x carbon of a kWh |
 //! | carbon of making | N x (machine / L + drives / D) / R | N T x machine / (L Y) |
 //!
@@ -80,7 +80,7 @@ pub struct BillInputs {
 /// What a run costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Bill {
-    /// Runs of a year; `None` if machines are rented for as many as one likes.
+    /// Runs of a year; `None` if machines are rented, and the number of runs is not given.
     pub runs_per_year: Option<f64>,
     /// Share of the year in which machines that are owned run the job; `None` if they are rented.
     /// Above 1, the machines do not keep up, and nothing of the run is known.
@@ -328,9 +328,13 @@ impl BillInputs {
         let used = energy_kwh.map(|kwh| operation.carbon_kg(kwh));
         let share = f64::from(self.nodes) * self.time_s / (operation.years * YEAR);
         let made = sum([self.embodied_kg, self.drives_embodied_kg]).map(|kg| kg * share);
-        let hours = self.time_s.max(self.billed_s) / 3600.0;
-        let rent = self.rent_per_hour.map(|rent| rent * hours);
+        let runs_per_year = operation.runs_per_day.map(|runs| runs * YEAR / DAY);
+        let billed = self.time_s.max(self.billed_s);
+        // Nodes that are kept from run to run are billed for all of the time between starts.
+        let secs = runs_per_year.map_or(billed, |runs| billed.min(self.time_s.max(YEAR / runs)));
+        let rent = self.rent_per_hour.map(|rent| rent * secs / 3600.0);
         Bill {
+            runs_per_year,
             rent,
             total: rent,
             energy_kwh,
