@@ -314,6 +314,8 @@ def test_runs_that_do_not_fit_the_day_and_unknown_prices_are_said() -> None:
     assert slow["run"]["total"] is None
     assert "do not keep up" in slow["unknown"][0]
     assert slow["cost"] is None
+    # Other machines are not a part of the answer.
+    assert not any("may not keep up" in text for text in slow["warnings"])
 
 
 @pytest.mark.parametrize(
@@ -447,6 +449,9 @@ def test_the_life_of_a_disk_is_no_limit(trace: str) -> None:
 def test_unknown_machines_are_named() -> None:
     with raises("unknown-name", "framwork-desktop"):
         tco(LOG, "framwork-desktop")
+    with raises("unknown-name", "MaxE") as caught:
+        tco(LOG, "MaxE")
+    assert "gordon spaces" in caught.value.hint
 
 
 def test_every_input_of_a_bill_that_moves_it_has_a_range() -> None:

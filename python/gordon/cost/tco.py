@@ -38,6 +38,8 @@ from gordon.untyped import Given
 _ROWS = 100_000
 _GB = 1e9
 _DRIVES = "the price of its drives"
+#: Characters of a list of names that nobody reads.
+_LONG = 200
 #: Bytes of a sector of a disk.
 _SECTOR = 512
 
@@ -294,7 +296,11 @@ def _space_of(node: str) -> str:
         if machine in ids:
             return name
         known += ids
-    raise unknown("machine", machine, known)
+    error = unknown("machine", machine, known)
+    if len(error.hint) > _LONG:
+        hint = "a machine of `gordon spaces`, as framework-desktop, or --space FILE.toml with yours"
+        raise GordonError(error.message, hint, kind=error.kind)
+    raise error
 
 
 def _design(result: _Result, node: str, nodes: int | None) -> _Row:
@@ -354,7 +360,7 @@ def _of(result: _Result, row: _Row) -> Tco:
         "rented": None,
         "unknown": _unknown(bill, operation, result["space"]["currency"])
         + ([] if note is None else [note]),
-        "warnings": [*_of_design(row), *_of_tariff(result), *result["warnings"]],
+        "warnings": [*_of_design(row), *_of_tariff(result), *_of_job(result)],
     }
 
 
@@ -371,6 +377,13 @@ def _of_design(row: _Row) -> list[str]:
     return [
         f"{row['id']} has less memory than the job used: it would swap or be killed, and the time "
         "has neither"
+    ]
+
+
+def _of_job(result: _Result) -> list[str]:
+    """The warnings of a survey that are not about its other designs."""
+    return [
+        text for text in result["warnings"] if "may not keep up with --runs-per-day" not in text
     ]
 
 
