@@ -14,7 +14,7 @@
 use crate::error::ClusterError;
 use crate::space::storage::DEFAULT_DEPTH;
 use crate::trace::extents::{EXTENT, ExtentRanks, ExtentSet};
-use crate::trace::requests::Requests;
+use crate::trace::requests::{MadeUpSums, Requests};
 use gordon_blockio::{Device, IoOp, PREFETCH_STAGES, Request, SECTOR, Usage};
 use gordon_sim::InOrderHost;
 use gordon_trace::{BlockFlags, BlockIo};
@@ -77,6 +77,10 @@ impl StorageFootprint {
     /// Returns an error if the requests cannot be read.
     pub fn of(requests: &Requests<'_>) -> Result<Self, ClusterError> {
         let mut footprint = Self::default();
+        if let Some(sums) = requests.made_up_sums() {
+            footprint.add_made_up(&sums);
+            return Ok(footprint);
+        }
         for batch in requests.batches()? {
             batch?.iter().for_each(|io| footprint.add(io));
         }
@@ -86,6 +90,21 @@ impl StorageFootprint {
     /// Bytes of the extents that are read or written.
     pub fn touched(&self) -> Bytes {
         Bytes(self.read.union(&self.written).len() * EXTENT)
+    }
+
+    /// Synthetic requests are all of one device.
+    fn add_made_up(&mut self, sums: &MadeUpSums) {
+        self.requests += sums.requests;
+        let [read, written] = sums.sectors.map(|sectors| Bytes(sectors.saturating_mul(SECTOR.0)));
+        (self.read_bytes, self.write_bytes) = (read, written);
+        for (set, (from, to)) in [&mut self.read, &mut self.written].into_iter().zip(sums.ranges) {
+            let (start, end) = (from * SECTOR.0, to.saturating_mul(SECTOR.0));
+            if start < end {
+                set.insert(0, start / EXTENT..end.div_ceil(EXTENT));
+                let top = self.ends.entry(0).or_default();
+                *top = end.max(*top);
+            }
+        }
     }
 
     fn add(&mut self, io: &BlockIo) {

@@ -10,7 +10,7 @@ use crate::error::ClusterError;
 use gordon_blockio::IoOp;
 use gordon_blockio::SECTOR;
 use gordon_trace::{BlockFlags, BlockIo, DiskSample, Sample, Trace, TraceError};
-use gordon_units::Ns;
+use gordon_units::{Bytes, Ns};
 
 /// Start of synthetic writes, in sectors; reads start at 0.
 const WRITES: u64 = 128_000_000_000 / SECTOR.0;
@@ -19,6 +19,9 @@ const WRAP: u64 = 100_000_000_000 / SECTOR.0;
 
 /// Upper limit of the end of a request in a block log, in bytes, as in all other trace formats.
 const END: u64 = 1 << 62;
+
+/// Synthetic requests of a sample at most, which are in memory while they are replayed.
+const MOST_OF_SAMPLE: u64 = 1 << 25;
 
 /// The requests of a trace, which can be read any number of times.
 #[derive(Debug)]
@@ -79,8 +82,118 @@ impl<'a> Requests<'a> {
         let mut ends = [0, WRITES];
         let real = |disk: &&DiskSample| !trace.is_virtual(disk.device);
         Ok(Box::new(self.samples.iter().map(move |sample| {
+            let of_disk = |disk: &DiskSample| Runs::of(disk).map(|run| run.number).sum::<u64>();
+            let number: u64 = sample.disks.iter().filter(real).map(of_disk).sum();
+            if number > MOST_OF_SAMPLE {
+                return Err(ClusterError::Impossible {
+                    what: format!("trace {}", trace.path().display()),
+                    why: format!(
+                        "a sample of {:.0} s has {number} requests, and at most {MOST_OF_SAMPLE} \
+                         are replayed; record shorter samples",
+                        sample.span.as_secs()
+                    ),
+                });
+            }
             Ok(made_up(sample.start, sample.disks.iter().filter(real), &mut ends))
         })))
+    }
+
+    /// The sums of all synthetic requests, without making them: a record of a year has billions.
+    /// `None` if the requests come from a log.
+    pub fn made_up_sums(&self) -> Option<MadeUpSums> {
+        if self.logged {
+            return None;
+        }
+        let mut sums = MadeUpSums::default();
+        let mut ends = [0, WRITES];
+        for disk in self.samples.iter().flat_map(|sample| &sample.disks) {
+            if !self.trace.is_virtual(disk.device) {
+                sums.add(disk, &mut ends);
+            }
+        }
+        Some(sums)
+    }
+}
+
+/// Sums of synthetic requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MadeUpSums {
+    /// Number of requests, flushes included.
+    pub requests: u64,
+    /// Sectors of reads and of writes.
+    pub sectors: [u64; 2],
+    /// First sector of the reads and of the writes, and the end of those that reach furthest; equal
+    /// without any. All sectors in between are accessed.
+    pub ranges: [(u64, u64); 2],
+}
+
+impl MadeUpSums {
+    fn add(&mut self, disk: &DiskSample, ends: &mut [u64; 2]) {
+        self.requests += disk.flushes;
+        for run in Runs::of(disk) {
+            let which = run.which;
+            let start = [0, WRITES][which];
+            self.requests += run.number;
+            self.sectors[which] += run.until(run.number);
+            let (from, furthest) = &mut self.ranges[which];
+            (*from, *furthest) = (start, start.max(*furthest));
+            let mut done = 0;
+            while done < run.number {
+                // The requests that fit before the addresses start over; a larger one than all
+                // addresses is made alone.
+                let fits = |end: u64, to| end + run.until(to) - run.until(done) <= start + WRAP;
+                let (mut least, mut most) = (done, run.number);
+                while least < most {
+                    let middle = least + (most - least).div_ceil(2);
+                    match fits(ends[which], middle) {
+                        true => least = middle,
+                        false => most = middle - 1,
+                    }
+                }
+                if least == done {
+                    ends[which] = start;
+                    if fits(start, done + 1) {
+                        continue;
+                    }
+                    least = done + 1;
+                }
+                ends[which] += run.until(least) - run.until(done);
+                *furthest = ends[which].max(*furthest);
+                done = least;
+            }
+        }
+    }
+}
+
+/// The synthetic requests of a disk in a sample: the reads or the writes.
+struct Runs {
+    /// 0 for reads, 1 for writes.
+    which: usize,
+    op: IoOp,
+    /// Number of requests that the disk counted, and their sectors.
+    count: u64,
+    sectors: u64,
+    /// Number of requests that are made.
+    number: u64,
+}
+
+impl Runs {
+    fn of(disk: &DiskSample) -> impl Iterator<Item = Self> + use<> {
+        let of = |which, op, count: u64, bytes: Bytes| {
+            let sectors = bytes.0 / SECTOR.0;
+            Self { which, op, count, sectors, number: count.min(sectors) }
+        };
+        [
+            of(0, IoOp::Read, disk.reads, disk.read_bytes),
+            of(1, IoOp::Write, disk.writes, disk.write_bytes),
+        ]
+        .into_iter()
+    }
+
+    /// Sectors of the first `nth` requests: their sizes differ by at most a sector.
+    #[allow(clippy::cast_possible_truncation)]
+    fn until(&self, nth: u64) -> u64 {
+        (u128::from(self.sectors) * u128::from(nth) / u128::from(self.count.max(1))) as u64
     }
 }
 
@@ -117,20 +230,15 @@ fn made_up<'a>(
     };
     let mut requests = Vec::new();
     for disk in disks {
-        for (which, op, count, bytes) in [
-            (0, IoOp::Read, disk.reads, disk.read_bytes),
-            (1, IoOp::Write, disk.writes, disk.write_bytes),
-        ] {
-            let sectors = bytes.0 / SECTOR.0;
-            for nth in 0..count.min(sectors) {
-                // Sizes differ by at most a sector, and their sum is exact.
-                let until = |nth: u64| u128::from(sectors) * u128::from(nth) / u128::from(count);
-                let size = (until(nth + 1) - until(nth)) as u64;
+        for run in Runs::of(disk) {
+            let which = run.which;
+            for nth in 0..run.number {
+                let size = run.until(nth + 1) - run.until(nth);
                 let start = [0, WRITES][which];
                 if ends[which] + size > start + WRAP {
                     ends[which] = start;
                 }
-                requests.push(request(op, ends[which], size));
+                requests.push(request(run.op, ends[which], size));
                 ends[which] += size;
             }
         }
@@ -142,7 +250,7 @@ fn made_up<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gordon_units::Bytes;
+    use gordon_units::SplitMix64;
 
     #[test]
     fn synthetic_requests_preserve_counts_and_bytes() {
@@ -171,5 +279,55 @@ mod tests {
     fn synthetic_requests_of_huge_counts_do_not_overflow() {
         let disk = DiskSample { reads: 1000, read_bytes: Bytes(u64::MAX), ..DiskSample::default() };
         assert_eq!(made_up(Ns(7), [disk].iter(), &mut [0, WRITES]).len(), 1000);
+    }
+
+    #[test]
+    fn sums_of_synthetic_requests_are_those_of_the_requests() {
+        let mut random = SplitMix64(3);
+        // Whole sectors, as samples have; some runs start over several times.
+        for most in [1 << 12, 1 << 30, WRAP * SECTOR.0 / 3, WRAP * SECTOR.0 * 3] {
+            let mut sums = MadeUpSums::default();
+            let mut ends = [[0, WRITES]; 2];
+            let (mut number, mut sectors) = (0, [0; 2]);
+            let mut furthest = [0, WRITES];
+            for _ in 0..40 {
+                let mut bytes = || Bytes(random.below(most) / SECTOR.0 * SECTOR.0);
+                let [read_bytes, write_bytes] = [bytes(), bytes()];
+                let disk = DiskSample {
+                    reads: 1 + random.below(200),
+                    read_bytes,
+                    writes: random.below(200),
+                    write_bytes,
+                    flushes: random.below(3),
+                    ..DiskSample::default()
+                };
+                sums.add(&disk, &mut ends[0]);
+                let requests = made_up(Ns(0), [disk].iter(), &mut ends[1]);
+                number += requests.len() as u64;
+                for io in requests.iter().filter(|io| io.op != IoOp::Flush) {
+                    let which = usize::from(io.op == IoOp::Write);
+                    sectors[which] += u64::from(io.sectors);
+                    furthest[which] = furthest[which].max(io.sector + u64::from(io.sectors));
+                }
+            }
+            assert_eq!(ends[0], ends[1]);
+            assert_eq!((sums.requests, sums.sectors), (number, sectors));
+            assert_eq!(sums.ranges, [(0, furthest[0]), (WRITES, furthest[1])]);
+        }
+    }
+
+    #[test]
+    fn sums_of_a_year_of_a_busy_disk_take_no_time() {
+        let disk = DiskSample {
+            reads: 1 << 40,
+            read_bytes: Bytes(1 << 52),
+            writes: 1 << 40,
+            write_bytes: Bytes(1 << 52),
+            ..DiskSample::default()
+        };
+        let mut sums = MadeUpSums::default();
+        sums.add(&disk, &mut [0, WRITES]);
+        assert_eq!(sums.requests, 1 << 41);
+        assert_eq!(sums.sectors, [(1 << 52) / SECTOR.0; 2]);
     }
 }
