@@ -40,10 +40,3 @@ pub struct Recompute {
     /// Its block is evicted where this share of all blocks is missing, or more.
     pub from: f64,
 }
-
-impl Recompute {
-    /// Of `width` tasks.
-    pub(super) fn times(self, width: f64) -> Self {
-        Self { work: self.work * width, read: self.read * width, ..self }
-    }
-}

@@ -3,9 +3,10 @@
 //! Then it has as many for each slot of another cluster.
 //!
 //! The bytes and the computing of a stage stay; a task takes the place of those that covered its
-//! part of the stage.
+//! part of the stage, with their sums.
 
 use super::application::{AppStage, Application};
+use super::cached::Recompute;
 use super::demand::TaskDemand;
 
 /// The most tasks for each slot that programs choose by their cores (Spark, "Tuning": two to
@@ -70,25 +71,81 @@ pub(super) fn split(
     (Application { stages, tasks: Vec::new(), ..application.without_tasks() }, all)
 }
 
-/// Task `at` of `count` equal parts of the work of `recorded` tasks.
+/// Task `at` of `count` equal parts of the work of `recorded` tasks: the sum of those that covered
+/// its part, so that the work of a long one among them stays.
 fn part_of(recorded: &[TaskDemand], at: u32, count: u32) -> TaskDemand {
     #[allow(clippy::cast_precision_loss)]
     let width = recorded.len() as f64 / f64::from(count);
-    let middle = (f64::from(at) + 0.5) * width;
+    let (from, to) = (f64::from(at) * width, f64::from(at + 1) * width);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let task = recorded[(middle as usize).min(recorded.len() - 1)];
-    TaskDemand {
-        work: task.work * width,
-        uncounted: task.uncounted * width,
-        gc: task.gc * width,
-        fetch: task.fetch * width,
-        shuffled: task.shuffled * width,
-        remote: task.remote * width,
-        moved: task.moved.map(|bytes| bytes * width),
-        output: task.output * width,
-        files: task.files.map(|bytes| bytes * width),
-        recompute: task.recompute.times(width),
-        memory: task.memory * width,
-        ..task
+    let [first, middle, last] =
+        [from, f64::midpoint(from, to), to].map(|place| (place as usize).min(recorded.len() - 1));
+    let mut part = TaskDemand {
+        recompute: Recompute { work: 0.0, read: 0.0, ..recorded[middle].recompute },
+        warm_up: recorded[middle].warm_up,
+        ..TaskDemand::default()
+    };
+    let (mut waited, mut spilled) = (0.0, 0.0);
+    for (place, task) in (first..).zip(&recorded[first..=last]) {
+        #[allow(clippy::cast_precision_loss)]
+        let share = (to.min(place as f64 + 1.0) - from.max(place as f64)).max(0.0);
+        let moved = task.moved.map(|bytes| bytes * share);
+        part.scheduling += task.scheduling * share / width;
+        part.work += task.work * share;
+        part.uncounted += task.uncounted * share;
+        part.gc += task.gc * share;
+        part.fetch += task.fetch * share;
+        part.shuffled += task.shuffled * share;
+        part.remote += task.remote * share;
+        part.moved = [0, 1].map(|op: usize| part.moved[op] + moved[op]);
+        part.output += task.output * share;
+        part.files = [0, 1].map(|of: usize| part.files[of] + task.files[of] * share);
+        part.recompute.work += task.recompute.work * share;
+        part.recompute.read += task.recompute.read * share;
+        part.memory += task.memory * share;
+        waited += moved.iter().sum::<f64>() * task.waited;
+        spilled += task.memory * share * task.spill_ratio;
+    }
+    let ratio = |sum: f64, of: f64, or: f64| if of > 0.0 { sum / of } else { or };
+    part.waited = ratio(waited, part.moved.iter().sum(), recorded[middle].waited);
+    part.spill_ratio = ratio(spilled, part.memory, recorded[middle].spill_ratio);
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_of_a_stage_stays_whatever_the_number_of_its_tasks() {
+        // The first task is as long as all others together.
+        let task = |at: u32| TaskDemand {
+            work: if at == 0 { 15.0 } else { 1.0 },
+            moved: [f64::from(at), 1.0],
+            waited: 0.5,
+            scheduling: 0.25,
+            memory: 2.0,
+            spill_ratio: 0.5,
+            ..TaskDemand::default()
+        };
+        let recorded: Vec<TaskDemand> = (0..16).map(task).collect();
+        for count in [1, 2, 3, 5, 16, 17, 64, 200] {
+            let parts: Vec<_> = (0..count).map(|at| part_of(&recorded, at, count)).collect();
+            let sum = |of: fn(&TaskDemand) -> f64| parts.iter().map(of).sum::<f64>();
+            for (found, wanted) in [
+                (sum(|part| part.work), 30.0),
+                (sum(|part| part.moved[0]), 120.0),
+                (sum(|part| part.moved[1]), 16.0),
+                (sum(|part| part.memory), 32.0),
+            ] {
+                assert!((found - wanted).abs() < 1e-9, "{count}: {found} is not {wanted}");
+            }
+            for part in &parts {
+                assert!((part.waited - 0.5).abs() < 1e-12, "{count}");
+                assert!((part.scheduling - 0.25).abs() < 1e-12, "{count}");
+                assert!((part.spill_ratio - 0.5).abs() < 1e-12, "{count}");
+            }
+        }
+        assert!(part_of(&recorded, 0, 4).work > 3.0 * part_of(&recorded, 1, 4).work);
     }
 }
