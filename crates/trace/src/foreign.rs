@@ -62,6 +62,12 @@ pub(crate) fn foreign_text(head: &str) -> Option<ForeignText> {
     if head.lines().take(HEADER_LINES).any(is_header) {
         return Some(SAR);
     }
+    if head.starts_with("<svg") || (head.starts_with("<?xml") && has("<svg")) {
+        return text(
+            "it is a picture (SVG), such as sadf -g draws",
+            "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV, which prints the figures",
+        );
+    }
     if head.starts_with("<?xml") || head.starts_with("<sysstat") || head.starts_with("<!DOCTYPE") {
         return match has("sysstat") {
             true => text(
@@ -71,12 +77,6 @@ pub(crate) fn foreign_text(head: &str) -> Option<ForeignText> {
             ),
             false => text("it is XML", "the trace in one of the formats of `gordon trace formats`"),
         };
-    }
-    if head.starts_with("<svg") {
-        return text(
-            "it is a picture (SVG), such as sadf -g draws",
-            "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV, which prints the figures",
-        );
     }
     if first.starts_with("# HELP ") || first.starts_with("# TYPE ") || first.starts_with("node_cpu")
     {
@@ -105,7 +105,8 @@ pub(crate) fn foreign_text(head: &str) -> Option<ForeignText> {
     if first.starts_with("top - ") {
         return text("it is the output of top", RECORD);
     }
-    if first.contains("Dstat") && first.starts_with('"') || first.starts_with("----total-") {
+    let is_dstat = first.contains("Dstat") || first.contains("dstat");
+    if is_dstat && first.starts_with('"') || first.starts_with("----total-") {
         return text("it is the output of dstat", RECORD);
     }
     if first.starts_with("AAA,progname,nmon") {
@@ -210,6 +211,8 @@ mod tests {
             ("\"Time\",\"CPU busy\"\n".to_owned(), "Grafana"),
             ("procs -----------memory---------- ---swap-- -----io----\n".to_owned(), "vmstat"),
             ("top - 10:00:01 up 1 day\n".to_owned(), "top"),
+            ("\"pcp-dstat 5.3.6 CSV Output\"\n".to_owned(), "dstat"),
+            ("<?xml version=\"1.0\"?>\n<svg xmlns=\"\"></svg>\n".to_owned(), "picture"),
             ("AAA,progname,nmon\n".to_owned(), "nmon"),
             ("TIME(ms)     DISK    COMM           PID     LAT(ms)\n".to_owned(), "biosnoop.bt"),
             ("{\"sysstat\": {\"hosts\": [{\"statistics\": [{\"avg-cpu\": {".to_owned(), "iostat"),

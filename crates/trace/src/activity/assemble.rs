@@ -42,6 +42,17 @@ pub(super) fn assemble(
     format: ActivityFormat,
     options: &ActivityOptions,
 ) -> Result<Vec<AssembledHost>, ActivityError> {
+    let zones: BTreeSet<bool> =
+        hosts.values().flat_map(|host| host.is_utc.iter().copied()).collect();
+    if zones.len() > 1 {
+        return Err(ActivityError::Content {
+            path: inputs.first().cloned().unwrap_or_default(),
+            why: "some times are UTC, and others those of a time zone: nothing says which are \
+                  the same"
+                .to_owned(),
+            hint: "sadf -j without -t and -T for all files, which prints UTC",
+        });
+    }
     let mut assembled: Vec<AssembledHost> = Vec::new();
     let mut empty = Vec::new();
     for (name, mut activity) in hosts {

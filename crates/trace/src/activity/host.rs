@@ -56,6 +56,8 @@ pub(super) struct HostActivity {
     pub without: BTreeSet<&'static str>,
     /// What was left out or assumed, one sentence each.
     pub notes: Vec<String>,
+    /// Whether its times are UTC, or those of another zone; empty if the input does not say.
+    pub is_utc: BTreeSet<bool>,
     /// Kernel release; empty if unknown.
     pub kernel: String,
     /// Times at which the machine or its monitor restarted, since 1970.

@@ -163,7 +163,9 @@ impl Reader {
                 }
                 Err(_) if skip_bad => self.log.skipped += 1,
                 Err(error) => {
-                    let (path, line, why) = (path.to_owned(), number, error.to_string());
+                    // The line of the event is that of the log; serde_json counts within it.
+                    let why = error.to_string().replace(" at line 1 column ", " at column ");
+                    let (path, line) = (path.to_owned(), number);
                     return Err(EventLogError::Bad { path, line, why });
                 }
             }
@@ -472,23 +474,31 @@ impl Reader {
         warn(log.skipped, format!("skipped: {} malformed lines, left out", log.skipped));
         warn(
             unfinished as u64,
-            format!("unfinished: {unfinished} tasks without an end; what they used is unknown"),
+            format!(
+                "unfinished: {} without an end; what {} used is unknown",
+                counted(unfinished as u64),
+                if unfinished == 1 { "it" } else { "they" }
+            ),
         );
         let unknown = log.tasks.iter().filter(|t| t.ended.is_some() && t.figures.is_none()).count();
         warn(
             unknown as u64,
-            format!("figures: {unknown} tasks of lost executors ended without figures"),
+            format!("figures: {} of lost executors ended without figures", counted(unknown as u64)),
         );
         warn(
             self.resubmitted,
             format!(
-                "resubmitted: the output of {} tasks was lost with their executors and computed \
-                 again",
-                self.resubmitted
+                "resubmitted: the output of {} was lost with the executors and computed again",
+                counted(self.resubmitted)
             ),
         );
         Ok(log)
     }
+}
+
+/// `1 task`, `2 tasks`.
+fn counted(tasks: u64) -> String {
+    format!("{tasks} {}", if tasks == 1 { "task" } else { "tasks" })
 }
 
 /// The name of an event that Spark wrote, which comes first and has no escapes.

@@ -178,9 +178,16 @@ fn add(series: Series, recorded: &mut Recorded) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns an error for a core without idle time, whose busy share is unknown. `first` is the first
-/// input.
+/// Returns an error for a core without idle time, whose busy share is unknown, and for inputs in
+/// which no series is of node_exporter. `first` is the first input.
 pub(super) fn check(recorded: &Recorded, first: &Path) -> Result<(), ActivityError> {
+    if recorded.series.is_empty() && recorded.skipped.series > 0 {
+        let why = format!(
+            "none of its {} series is of node_exporter, which counts what a machine does",
+            recorded.skipped.series
+        );
+        return Err(ActivityError::Content { path: first.to_owned(), why, hint: HINT });
+    }
     for (host, of_host) in &recorded.series {
         let modes = of_host.keys().filter(|(metric, ..)| *metric == CPU);
         let has_idle =

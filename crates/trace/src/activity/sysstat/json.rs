@@ -72,6 +72,8 @@ struct Timestamp {
     time: String,
     #[serde(default)]
     interval: f64,
+    /// 1 if the time is UTC, 0 if it is that of a zone.
+    utc: Option<u8>,
 }
 
 #[derive(Deserialize)]
@@ -212,6 +214,8 @@ fn add(to: &mut HostActivity, host: Host) {
         to.restarts.extend(at);
         to.cores.extend(at.zip(boot.cores));
     }
+    let stamps = host.statistics.iter().filter_map(|statistics| statistics.timestamp.as_ref()?.utc);
+    to.is_utc.extend(stamps.map(|utc| utc > 0));
     for statistics in host.statistics {
         match statistics.sections() {
             Some(sections) => to.samples.push(sections.sample()),

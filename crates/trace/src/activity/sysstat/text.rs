@@ -10,7 +10,7 @@ use crate::activity::input::read_error;
 use crate::formats::{EntryError, FilePosition, FormatError};
 use gordon_units::Ns;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -26,6 +26,7 @@ struct Host {
     restarts: Vec<Ns>,
     duplicates: u64,
     samples: Vec<Sections>,
+    is_utc: BTreeSet<bool>,
     /// Index in `samples` by time.
     by_time: HashMap<Ns, usize>,
 }
@@ -70,6 +71,7 @@ pub(super) fn read(
         to.cores.extend(host.cores);
         to.restarts.extend(host.restarts);
         to.duplicates += host.duplicates;
+        to.is_utc.extend(host.is_utc);
         to.samples.extend(host.samples.into_iter().map(Sections::sample));
     }
     Ok(())
@@ -142,6 +144,7 @@ impl TextReader {
         let expected = "a date and a time, or seconds since 1970";
         let end = time::parse(stamp)
             .ok_or_else(|| EntryError::field("time", stamp.as_bytes(), expected))?;
+        self.hosts.entry((*name).to_owned()).or_default().is_utc.insert(time::is_utc(stamp));
         let row = Row { name, end, span: Ns(seconds.saturating_mul(Ns::SECOND.0)) };
         match (separator, rest) {
             (Some(';'), values) => self.values(&row, values),

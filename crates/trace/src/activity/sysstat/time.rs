@@ -3,7 +3,8 @@
 
 use gordon_units::Ns;
 
-/// Parses a time. Zones are ignored: one input has one zone, and only differences matter.
+/// Parses a time. Zones are ignored: all inputs have one zone ([`is_utc`]), and only differences
+/// matter.
 pub(super) fn parse(text: &str) -> Option<Ns> {
     let mut words = text.split_whitespace();
     let first = words.next()?;
@@ -11,8 +12,17 @@ pub(super) fn parse(text: &str) -> Option<Ns> {
         None => first.parse().ok()?,
         Some(_) => seconds(first, words.next()?)?,
     };
+    // Of a time in halves of a day the hour is not known.
+    if words.any(|word| matches!(word, "AM" | "PM")) {
+        return None;
+    }
     // Sums of times and spans must not overflow.
     (seconds < 1 << 33).then(|| Ns(seconds * Ns::SECOND.0))
+}
+
+/// Whether a time is UTC, by its text: seconds since 1970, or a date and a time with that zone.
+pub(super) fn is_utc(text: &str) -> bool {
+    !text.contains('-') || text.trim_end().ends_with("UTC")
 }
 
 /// Seconds from 1970 to `2020-12-05` `12:43:03`.
@@ -56,7 +66,14 @@ mod tests {
             leap_day - parse("2020-02-28 00:00:00").expect("a time"),
             Ns(172_800_000_000_000)
         );
-        for bad in ["", "12:43:03", "2020-13-05 12:43:03", "2020-12-05", "2020-12-05 12:43"] {
+        for bad in [
+            "",
+            "12:43:03",
+            "2020-13-05 12:43:03",
+            "2020-12-05",
+            "2020-12-05 12:43",
+            "2020-12-05 12:43:03 PM",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }
