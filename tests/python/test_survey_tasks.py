@@ -229,3 +229,95 @@ def test_the_screen_has_the_verdict_and_the_stages(run: Run) -> None:
     assert "recorded: " in ran.out
     assert "limited by" in ran.out
     assert "Cheapest within 10% of the fastest: " in ran.out
+
+
+def test_a_long_task_stays_whatever_the_number_of_tasks(tmp_path: Path) -> None:
+    """A stage that follows the slots of the cluster has the work of all of its tasks on any."""
+    log = tmp_path / "skewed"
+    log.write_text("".join(json.dumps(event) + "\n" for event in _skewed()))
+    made = space(tmp_path, {"id": "one", "cores": 2})
+    found = of_tasks(survey.run(log, space=made, nodes="1,2,4", reference="one"))
+    # Seven tasks of 1 s and one of 60 s are 67 s of computing.
+    for row in found["designs"]:
+        slots = row["nodes"] * row["slots_per_node"]
+        assert row["tasks"]["time_s"] > 0.9 * 67 / slots
+
+
+def _skewed() -> list[dict[str, Any]]:
+    """An application of one stage, with two tasks for each of four slots; the first takes 60 s."""
+    start = 1_795_698_581_000
+    host = {"Host": "h", "Total Cores": 4, "Log Urls": {}}
+    stage = {"Stage ID": 0, "Stage Attempt ID": 0, "Stage Name": "s", "Number of Tasks": 8,
+             "RDD Info": [], "Parent IDs": [], "Details": "", "Submission Time": start + 3000,
+             "Accumulables": []}  # fmt: skip
+    events: list[dict[str, Any]] = [
+        {"Event": "SparkListenerApplicationStart", "App Name": "skewed", "App ID": "a",
+         "Timestamp": start, "User": "u"},
+        {"Event": "SparkListenerExecutorAdded", "Timestamp": start + 2000, "Executor ID": "0",
+         "Executor Info": host},
+        {"Event": "SparkListenerStageSubmitted", "Stage Info": stage, "Properties": {}},
+    ]  # fmt: skip
+    # One slot runs the long task, the others two or three short ones.
+    short = [3.0, 3.0, 3.0, 4.0, 4.0, 4.0, 5.0]
+    for index, (begun, secs) in enumerate([(3.0, 60.0), *((at, 1.0) for at in short)]):
+        begin, end = start + int(1000 * begun), start + int(1000 * (begun + secs))
+        info = {"Task ID": index, "Index": index, "Attempt": 0, "Launch Time": begin,
+                "Executor ID": "0", "Host": "h", "Locality": "ANY", "Speculative": False,
+                "Getting Result Time": 0, "Finish Time": end, "Failed": False, "Killed": False,
+                "Accumulables": []}  # fmt: skip
+        metrics = {"Executor Deserialize Time": 0, "Executor Run Time": int(1000 * secs),
+                   "Executor CPU Time": int(1e9 * secs), "JVM GC Time": 0}  # fmt: skip
+        events.append({"Event": "SparkListenerTaskEnd", "Stage ID": 0, "Stage Attempt ID": 0,
+                       "Task Type": "ResultTask", "Task End Reason": {"Reason": "Success"},
+                       "Task Info": info, "Task Metrics": metrics})  # fmt: skip
+    done = {"Event": "SparkListenerStageCompleted",
+            "Stage Info": stage | {"Completion Time": start + 63_000}}  # fmt: skip
+    return [*events, done, {"Event": "SparkListenerApplicationEnd", "Timestamp": start + 64_000}]
+
+
+def test_what_a_log_cannot_say_is_a_warning(tmp_path: Path) -> None:
+    def change(event: dict[str, Any]) -> dict[str, Any]:
+        if event["Event"] == "SparkListenerStageCompleted":
+            event["Stage Info"]["Failure Reason"] = "Job aborted"
+        if event["Event"] == "SparkListenerEnvironmentUpdate":
+            event["Spark Properties"]["spark.master"] = "local[2]"
+        return event
+
+    found = of_tasks(survey.run(log_with(tmp_path, change), space="ec2", nodes="1"))
+    text = "\n".join(found["warnings"])
+    assert (
+        "stages, such as stage 0, failed: the times are those of the tasks that succeeded" in text
+    )
+    assert "in local mode" in text
+
+    log = tmp_path / "stream"
+    name = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
+    log.write_text(ONE_HOST.read_text() + json.dumps({"Event": name}) + "\n")
+    found = of_tasks(survey.run(log, space="ec2", nodes="1"))
+    assert any("the application is a stream" in text for text in found["warnings"])
+
+
+def test_executors_that_a_log_lacks_had_the_slots_of_their_tasks(tmp_path: Path) -> None:
+    log = tmp_path / "without"
+    events = [event for event in _skewed() if event["Event"] != "SparkListenerExecutorAdded"]
+    log.write_text("".join(json.dumps(event) + "\n" for event in events))
+    application = of_tasks(survey.run(log, space="ec2", nodes="1"))["application"]
+    assert application["slots_per_executor"] == 4
+
+
+def test_an_error_about_a_line_says_what_a_survey_can_do(tmp_path: Path, run: Run) -> None:
+    log = tmp_path / "malformed"
+    lines = ONE_HOST.read_text().splitlines()
+    log.write_text("\n".join([*lines[:4], "{bad", *lines[4:]]) + "\n")
+    ran = run("survey", str(log))
+    assert ran.status == 1
+    assert "line 5: " in ran.err
+    assert "at line 1" not in ran.err
+    assert "gordon trace convert LOG OUT --skip-bad" in ran.err
+
+
+def test_a_folder_without_traces_is_not_one_trace(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = run("survey", str(tmp_path / "empty"), "--nodes", "1,2")
+    assert ran.status == 1
+    assert "manifest.json" in ran.err

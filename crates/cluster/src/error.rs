@@ -163,6 +163,16 @@ fn hint(what: &str) -> &'static str {
     match what {
         trace if trace.starts_with("trace ") => "record or convert the trace again, or another one",
         stages if stages.starts_with("stages") => "correct the stages of the job",
+        log if log.starts_with("event log ") => "the log of an application whose tasks succeeded",
+        traces if traces.starts_with("traces of ") => {
+            "records of the same hours, all with times in UTC (sadf -j without -t and -T)"
+        }
+        "nodes" => "--nodes 2..8",
+        "partitions" => "--partitions 200",
+        "headroom" => "--headroom 30%",
+        goal if goal.starts_with("goals.") => {
+            "correct --deadline, --max-power, --max-price, --min-life or --objective"
+        }
         _ => "correct it in the space, the part or --set",
     }
 }

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from gordon import parameters
@@ -20,6 +21,7 @@ from gordon.reports.survey import (
     TasksTime,
     Verdict,
 )
+from gordon.run import not_traces
 from gordon.storage import saved
 from gordon.survey import (
     doubts,
@@ -212,9 +214,13 @@ class Machines(OfMachines[JobSurvey, JobResult]):
 
     def _prepare(self, request: Request, chosen: spaces.Space) -> None:
         of_traces = len(request.inputs.paths)
-        if of_traces == 1 and request.numbers is not None and request.numbers != [1]:
+        numbers = request.numbers
+        if of_traces == 1 and not not_traces.is_trace(Path(request.inputs.paths[0])):
+            # The core says what is wrong with it.
+            numbers = None
+        if of_traces == 1 and numbers is not None and numbers != [1]:
             raise GordonError(
-                f"--nodes {_joined(request.numbers)}: one trace is given, and the trace of one "
+                f"--nodes {_joined(numbers)}: one trace is given, and the trace of one "
                 "machine does not show whether its job can run on several",
                 "leave out --nodes, or give the traces of all nodes of a cluster, or the event log "
                 "of an application of Spark. --space gordon-2009 surveys clusters of copies",
@@ -222,7 +228,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
             )
         catalogue = self.read(request, chosen)
         of_job = {
-            "nodes": request.numbers or [of_traces],
+            "nodes": numbers or [of_traces],
             "storage_rate": request.inputs.storage_rate,
             "goals": request.goals.config(),
             "spin_down": request.spin_down,

@@ -27,6 +27,8 @@ from gordon.untyped import Config
 MODEL: Final = "tasks"
 #: Settings of `--set` that are of the application and not of machines, with the keys of the core.
 _OWN = ("executor.cores", "executor.memory", "output.replicas", "driver.speed")
+#: An option of `gordon trace convert` that an error about a log names.
+_SKIP_BAD = "--skip-bad"
 #: Share of a time from which its floor is the answer.
 _MOSTLY_FLOOR = 0.9
 
@@ -60,6 +62,17 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             **own,
             "catalogue": catalogue,
         }
+
+    def explained(self, error: GordonError) -> GordonError:
+        """A survey reads logs without options: one with malformed lines can be converted."""
+        if _SKIP_BAD not in error.hint:
+            return error
+        return GordonError(
+            error.message,
+            f"a fresh copy of the log; or `gordon trace convert LOG OUT {_SKIP_BAD}`, which leaves "
+            "out such lines and counts them, and then OUT, which the job model surveys",
+            kind=error.kind,
+        )
 
     def check(self, raw: TasksSurvey) -> None:
         """Every log with a task has an answer."""
@@ -209,8 +222,9 @@ def _described(row: TasksDesign) -> str:
 
 def recorded_line(application: ApplicationReport) -> str:
     """How the application was recorded, in a line."""
+    name = application["name"] or "an application without a name"
     return (
-        f"recorded: {application['name']}, {duration(application['time_s'])} on "
+        f"recorded: {name}, {duration(application['time_s'])} on "
         f"{counted(application['nodes'], 'node')}, "
         f"{counted(application['executors'], 'executor')} of "
         f"{counted(application['slots_per_executor'], 'slot')}, "

@@ -8,7 +8,7 @@
 use super::cached::{Block, CachedBlocks};
 use super::median;
 use super::warm_up::First;
-use gordon_trace::spark::{EventLog, Settings, Stage, Task, TaskFigures, TaskStatus};
+use gordon_trace::spark::{EventLog, Settings, Stage, StageStatus, Task, TaskFigures, TaskStatus};
 use gordon_units::{Bytes, Ns};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,6 +56,10 @@ pub struct Application {
     pub capped: usize,
     /// Accelerators that it may have used, whose work the log does not have.
     pub accelerators: Vec<String>,
+    /// Numbers of stages that never succeeded: what they would have done is unknown.
+    pub failed: Vec<u32>,
+    /// Whether it is a stream, which waits for data.
+    pub is_stream: bool,
     /// What is not simulated.
     pub left_out: LeftOut,
 }
@@ -232,6 +236,8 @@ impl Application {
             settings: log.settings.clone(),
             capped: kept.tasks.iter().filter(|index| is_above(&log.tasks[**index])).count(),
             accelerators: log.accelerators.clone(),
+            failed: failed_stages(log, start),
+            is_stream: log.ignored.keys().any(|event| is_of_stream(event)),
             left_out: kept.left_out,
             ..Self::default()
         };
@@ -278,6 +284,7 @@ impl Application {
             executors: self.executors.clone(),
             settings: self.settings.clone(),
             accelerators: self.accelerators.clone(),
+            failed: self.failed.clone(),
             cached: self.cached.clone(),
             stages: Vec::new(),
             tasks: Vec::new(),
@@ -447,12 +454,56 @@ impl Executors {
         Self {
             count: count(executors.len()),
             hosts: count(hosts.len()).max(1),
-            slots: slots.get(slots.len() / 2).copied().unwrap_or(1),
+            // Without executors in the log, they had as many slots as tasks that ran at a time.
+            slots: slots.get(slots.len() / 2).copied().unwrap_or_else(|| most_at_a_time(&used)),
             per_host: per_host.values().copied().max().unwrap_or(1),
             delays,
             is_dynamic: log.settings.is_dynamic && first > start,
         }
     }
+}
+
+/// The most tasks that an executor ran at a time; the median of the executors.
+fn most_at_a_time(tasks: &[&Task]) -> u32 {
+    let mut changes: BTreeMap<u32, Vec<(Ns, i32)>> = BTreeMap::new();
+    for task in tasks {
+        let of_executor = changes.entry(task.executor).or_default();
+        of_executor.push((task.started, 1));
+        of_executor.push((task.ended.unwrap_or(task.started), -1));
+    }
+    let most = |changes: &mut Vec<(Ns, i32)>| {
+        // Ends come before starts of the same millisecond.
+        changes.sort_unstable();
+        let running = changes.iter().scan(0, |number, (_, change)| {
+            *number += change;
+            Some(*number)
+        });
+        running.max().unwrap_or(0)
+    };
+    let mut all: Vec<i32> = changes.values_mut().map(most).collect();
+    all.sort_unstable();
+    let middle = all.get(all.len() / 2).copied().unwrap_or(1);
+    u32::try_from(middle).unwrap_or(1).max(1)
+}
+
+/// Numbers of the stages that ended after `start` and never succeeded.
+fn failed_stages(log: &EventLog, start: Ns) -> Vec<u32> {
+    let mut succeeded: BTreeMap<u32, bool> = BTreeMap::new();
+    for stage in log.stages.iter().filter(|stage| stage.ended.is_some_and(|at| at > start)) {
+        match stage.status {
+            StageStatus::Complete => *succeeded.entry(stage.id).or_default() = true,
+            StageStatus::Failed => _ = succeeded.entry(stage.id).or_default(),
+            StageStatus::Unfinished => {}
+        }
+    }
+    succeeded.into_iter().filter(|(_, succeeded)| !succeeded).map(|(id, _)| id).collect()
+}
+
+/// Whether an event is one of Spark's streams, structured or not.
+fn is_of_stream(event: &str) -> bool {
+    ["org.apache.spark.sql.streaming.", "org.apache.spark.streaming."]
+        .iter()
+        .any(|package| event.starts_with(package))
 }
 
 /// Whether the CPU time of a task is above its time.

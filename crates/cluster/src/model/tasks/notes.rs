@@ -30,6 +30,38 @@ pub(super) fn warnings(model: &TasksModel<'_>) -> Vec<String> {
             application.accelerators.join(", ")
         ));
     }
+    if let Some(first) = application.failed.first() {
+        let which = match application.failed.len() {
+            1 => format!("stage {first}"),
+            count => format!("{count} stages, such as stage {first},"),
+        };
+        list.push(format!(
+            "{which} failed: the times are those of the tasks that succeeded, without what was \
+             left of the job"
+        ));
+    }
+    let mut stages = application.stages.iter();
+    if model.survey.partitions.is_some() && !stages.any(|stage| stage.is_shuffled) {
+        list.push(
+            "--partitions changes nothing: no stage of the application reads shuffle data".into(),
+        );
+    }
+    if application.is_stream {
+        list.push(
+            "the application is a stream: its time is that of its data, which no cluster \
+             shortens. For the machines that keep up with it, give the records of its nodes \
+             (sadf, Prometheus) with --service"
+                .into(),
+        );
+    }
+    if application.settings.is_local {
+        list.push(
+            "the application ran in local mode, in which the driver runs the tasks: a cluster has \
+             a driver of its own, and executors that take seconds to start, which the log does \
+             not have"
+                .into(),
+        );
+    }
     if application.executors.is_dynamic {
         list.push(format!(
             "the number of executors followed the tasks (dynamic allocation), {} in all: each \
@@ -47,11 +79,13 @@ pub(super) fn warnings(model: &TasksModel<'_>) -> Vec<String> {
     }
     let refused = &model.space.refused;
     if let Some(first) = refused.first() {
-        let others = match refused.len() {
-            1 => String::new(),
-            count => format!(" and {} more", count - 1),
-        };
-        list.push(format!("{}{others}: no candidates: {}", first.machine, first.why));
+        list.push(match refused.len() {
+            1 => format!("{} holds no executor and is left out: {}", first.machine, first.why),
+            count => format!(
+                "{count} machines hold no executor and are left out, such as {}: {}",
+                first.machine, first.why
+            ),
+        });
     }
     list
 }
