@@ -187,7 +187,7 @@ def test_the_nearest_is_named_with_what_limits_it(run: Run) -> None:
         "resource": "cpu",
         "use": pytest.approx(0.9),
     }
-    assert result["sentence"].endswith("whose processor is 90% used in 99% of the time.")
+    assert result["sentence"].endswith("whose processor is up to 90% used in 99% of the time.")
 
 
 def test_a_range_query_of_prometheus_is_a_load(run: Run) -> None:
@@ -416,3 +416,78 @@ def test_limits_of_a_service_leave_designs_out(run: Run) -> None:
     assert "No design is known to keep up with 30% headroom within --max-price 0.001" in none.out
     assert "no design is on the front; --all prints" in none.out
     assert ran.status == none.status == 0
+
+
+def test_an_event_log_is_not_the_record_of_a_service(run: Run) -> None:
+    ran = run("survey", "spark-sort", "--space", "own.toml", "--service")
+    assert ran.status == 2
+    assert "spark-sort is an event log of Spark" in ran.err
+    assert "leave out --service" in ran.err
+
+
+def test_a_busy_disk_of_a_long_record_takes_no_memory(run: Run) -> None:
+    # 3e11 requests: the sums of a record are taken without making its requests.
+    samples = record(count=48, interval=86_400)
+    for sample in samples[:28]:
+        sample["disk"][0] |= {"tps": 100_000.0, "wkB": 4e6, "rkB": 4e6}
+    converted_ = converted(run, samples[:28], "web1")
+    result = answer(run, converted_, "--reference", "small", "--nodes", "1")
+    assert result["load"]["disk"]["writes_per_s"]["peak"] == pytest.approx(50_000)
+
+
+def test_records_in_other_time_zones_are_not_added(run: Run) -> None:
+    utc, local = record(), record()
+    for sample in local:
+        sample["timestamp"]["utc"] = 0
+    entries = [
+        {"nodename": name, "number-of-cpus": 2, "statistics": samples}
+        for name, samples in (("web1", utc), ("web2", local))
+    ]
+    Path("day.json").write_text(json.dumps({"sysstat": {"hosts": entries}}))
+    ran = run("survey", "day.json", "--space", "own.toml", "--service")
+    assert ran.status == 1
+    assert "some times are UTC" in ran.err
+    assert "without -t and -T" in ran.err
+
+
+def test_records_of_other_hours_are_refused_with_what_to_do(run: Run) -> None:
+    early, late = record(), record()
+    for sample in late:
+        sample["timestamp"]["date"] = "2026-12-01"
+    entries = [
+        {"nodename": name, "number-of-cpus": 2, "statistics": samples}
+        for name, samples in (("web1", early), ("web2", late))
+    ]
+    Path("day.json").write_text(json.dumps({"sysstat": {"hosts": entries}}))
+    ran = run("survey", "day.json", "--space", "own.toml", "--service", "--reference", "small")
+    assert ran.status == 1
+    assert "no time is in all of them" in ran.err
+    assert "records of the same hours" in ran.err
+
+
+def test_what_a_record_hides_is_said(run: Run) -> None:
+    full = record()
+    for sample in full:
+        sample["memory"] = {"memfree": 0, "memused": 990_000, "memused-percent": 99.0, "avail": 0}
+        sample["disk"][0]["util-percent"] = 100.0
+    entries = [
+        {"nodename": name, "number-of-cpus": cores, "statistics": full}
+        for name, cores in (("web1", 2), ("db1", 4))
+    ]
+    Path("day.json").write_text(json.dumps({"sysstat": {"hosts": entries}}))
+    text = "\n".join(answer(run, "day.json", "--reference", "small")["warnings"])
+    assert "memory was at least 95 % used in 100.00 % of the time" in text
+    assert "a disk had requests without a pause in 100.00 % of the time" in text
+    assert "the recorded nodes have 2 to 4 cores" in text
+
+
+def test_a_warning_about_a_missing_section_is_given_once(run: Run) -> None:
+    samples = record()
+    for sample in samples:
+        for section in ("disk", "network"):
+            del sample[section]
+    Path("day.json").write_text(sadf.day(samples, "web1"))
+    text = "\n".join(answer(run, "day.json", "--reference", "small")["warnings"])
+    assert "-n DEV" in text
+    assert "the network is not judged" not in text
+    assert "storage is not judged" not in text

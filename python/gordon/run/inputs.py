@@ -33,6 +33,11 @@ _AGAIN = {
     "memory": "no memory: the input has no such section",
     "disks": "no block I/O in it; storage never limits",
 }
+#: Warnings of a survey of a service, which is about all nodes, in their place.
+_AGAIN_OF_SERVICE = {
+    "network": "the record has no network: the network is not judged",
+    "disks": "the record has no disks: storage is not judged",
+}
 
 
 class JobStage(TypedDict):
@@ -71,6 +76,8 @@ class Inputs:
     has more than the job."""
     storage_rate: float | None = None
     """Bytes a second to which the disk of each node was limited, if it was."""
+    is_application: bool = False
+    """Whether the traces are estimated from an event log alone, and nothing recorded a machine."""
     place: Workplace | None = None
     """Where files were converted to, if any."""
 
@@ -80,6 +87,9 @@ class Inputs:
         lacking = {text.partition(": the input has none")[0] for text in self.warnings}
 
         def is_new(text: str) -> bool:
+            of_service = [name for name, again in _AGAIN_OF_SERVICE.items() if text == again]
+            if of_service:
+                return not any(one.endswith(f": {of_service[0]}") for one in lacking)
             return not any(
                 text.endswith(again) and f"{text.removesuffix(again)}{section}" in lacking
                 for section, again in _AGAIN.items()
@@ -228,7 +238,7 @@ def _jobs(
 
 def _kept(one: _Job, warnings: list[str], place: Workplace) -> Inputs:
     """An event log as it is."""
-    made = Inputs([], log=fspath(one.path), warnings=warnings)
+    made = Inputs([], log=fspath(one.path), warnings=warnings, is_application=True)
     made.place = place
     made.name = place.names.get(made.log, one.path.name)
     return made
@@ -245,6 +255,7 @@ def _application(one: _Job, place: Workplace) -> Inputs:
         hosts = not_traces.hosts(one.path) or [one.path]
         made = Inputs([fspath(host) for host in hosts], folder=fspath(one.path))
         made.name = one.path.resolve().name
+    made.is_application = True
     found = spark_recorded_stages(made.folder)
     if found is not None:
         recorded: RecordedStages = json.loads(found)

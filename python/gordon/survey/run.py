@@ -104,6 +104,7 @@ def run(
         _refuse("spin-down", spin_down, "the job model of machines, which has the gaps of a trace")
     if service:
         _check_use_of_service(goals, use)
+        _refuse_applications(given)
     else:
         _refuse("requests-per-s", requests_per_s, "a service: add --service")
         _refuse("headroom", headroom, "a service: add --service")
@@ -140,7 +141,7 @@ def run(
         )
     if service:
         raise GordonError(
-            f"{len(given)} runs are given, and --service takes the traces of one service",
+            f"{len(given)} jobs are given, and --service takes the traces of one service",
             "the traces of its nodes, recorded in the same hours",
             kind="several-jobs",
         )
@@ -260,6 +261,20 @@ def _prepared(
     if model == tasks.MODEL:
         return tasks.Tasks(request, chosen)
     return Machines(request, chosen) if is_of_machines else Grid(request, chosen)
+
+
+def _refuse_applications(given: list[Inputs]) -> None:
+    """Raises GordonError for an event log of Spark in place of the record of a service."""
+    for inputs in given:
+        if inputs.is_application:
+            name = inputs.name or inputs.log or inputs.folder
+            raise GordonError(
+                f"{name} is an event log of Spark, which has the tasks of a job: --service takes "
+                "what machines recorded over hours",
+                "leave out --service; or the records of its nodes, by sysstat (sadf), Prometheus "
+                "or rezolus",
+                kind="wrong-model",
+            )
 
 
 def _check_service(model: str | None, stages: Path | None, chosen: spaces.Space) -> None:

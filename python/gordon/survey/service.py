@@ -252,16 +252,18 @@ def _sentence(
         text += _in_all(verdict["by"], design["bill"], currency)
         limit = design["limited_by"]
         used = known(design["use"][limit])
-        text += f"; its {RESOURCES[limit]} is {used:.0%} used in 99% of the time."
+        text += f"; its {RESOURCES[limit]} is at most {used:.0%} used in 99% of the time."
         return text + (f" Less would do if {_open(maybe, by_id, currency)}" if maybe else "")
     text = f"No design is known to {kept.replace('keeps', 'keep')}"
     text += f" within {goals.limits}." if goals.limits else "."
     if maybe is not None:
         text += f" The nearest may, if {_open(maybe, by_id, currency)}"
     elif nearest is not None:
-        how = "of unknown use" if nearest["use"] is None else f"{nearest['use']:.0%} used"
+        how = "of unknown use"
+        if nearest["use"] is not None:
+            how = f"up to {nearest['use']:.0%} used in 99% of the time"
         where = RESOURCES[nearest["resource"]]
-        text += f" The nearest is {nearest['id']}, whose {where} is {how} in 99% of the time."
+        text += f" The nearest is {nearest['id']}, whose {where} is {how}."
     return text
 
 

@@ -11,7 +11,7 @@ use crate::error::ClusterError;
 const COVERED: f64 = 0.9;
 /// Share of the time in which a resource may be full without a doubt about the p99: what is hidden
 /// is above it.
-const HIDDEN: f64 = 0.01;
+pub const HIDDEN: f64 = 0.01;
 
 /// A node's samples, and when they start, in seconds since the start of the first node.
 pub struct NodeRecord {

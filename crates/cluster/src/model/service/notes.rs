@@ -1,12 +1,19 @@
 //! The notes of a report: what the record lacks, and what the model assumes in its place.
 
 use super::evaluate::ServiceModel;
+use super::load::{HIDDEN, ServiceSample};
+use super::sample::FULL;
+use crate::space::reference::TraceReference;
 use crate::space::storage::DEFAULT_DEPTH;
 use crate::survey::report::Assumption;
 use crate::trace::job_stream::JobStream;
 
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;
+/// Lengths of the usual sample from which a sample is a gap over which counters are averaged.
+const GAP: f64 = 3.0;
+/// Share of a day from which a record has its peaks.
+const NEARLY: f64 = 0.95;
 /// Length of samples from which peaks within them are worth a warning.
 const LONG_SAMPLE: f64 = 60.0;
 /// Share of the demand for cores that was not served from which a survey gives a warning.
@@ -29,7 +36,8 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
         list.extend(stream_notes(stream).into_iter().map(|note| format!("{path}: {note}")));
     }
     let span = load.secs();
-    if span < DAY {
+    // Nodes that start some seconds apart have a little less than a day in common.
+    if span < NEARLY * DAY {
         list.push(format!(
             "the record covers {}: it has none of the peaks of a day or a week. Record a day, or \
              better a week",
@@ -60,7 +68,25 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
             length(interval)
         ));
     }
+    let long: Vec<f64> = load
+        .samples
+        .iter()
+        .map(|sample| sample.secs)
+        .filter(|secs| *secs > GAP * interval)
+        .collect();
+    if !long.is_empty() {
+        list.push(format!(
+            "{} of the samples are more than {GAP:.0} times as long as the others, {} of {} in \
+             all: the record has no values in between, so that peaks in that time are averaged",
+            long.len(),
+            length(long.iter().sum()),
+            length(span)
+        ));
+    }
     list.extend(hidden_notes(model));
+    list.extend(busy_disk_note(model));
+    list.extend(memory_note(model));
+    list.extend(unlike_note(model));
     let missing = [
         (
             load.recorded.memory,
@@ -133,6 +159,63 @@ fn hidden_notes(model: &ServiceModel<'_>) -> Vec<String> {
         })
     };
     names.into_iter().zip(load.full()).zip(load.hides()).filter_map(of).collect()
+}
+
+/// A disk that was always busy by its own busy time, and not by that of the storage of the recorded
+/// machine of the space.
+fn busy_disk_note(model: &ServiceModel<'_>) -> Option<String> {
+    let traces = &model.traces;
+    let of_node = |(stream, reference): (&JobStream, &TraceReference<'_>)| {
+        let name = reference.name.filter(|_| reference.machine.is_some())?.to_owned();
+        let samples = || stream.samples.iter().zip(&stream.io);
+        let busy: f64 = samples()
+            .filter(|(sample, io)| sample.span > 0.0 && io.busy >= FULL * sample.span)
+            .map(|(sample, _)| sample.span)
+            .sum();
+        Some((name, busy / stream.span()))
+    };
+    let nodes = traces.streams.iter().zip(&traces.references).filter_map(of_node);
+    let (name, share) = nodes.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (share > HIDDEN && traces.load.full()[1] < share).then(|| {
+        format!(
+            "a disk had requests without a pause in {:.2} % of the time, which the storage of \
+             {name} serves with time to spare: if the recorded machine has another storage, the \
+             demand may have been higher then",
+            share * 100.0
+        )
+    })
+}
+
+/// Memory that was nearly full: what a machine would have used beyond it is not recorded.
+#[allow(clippy::cast_precision_loss)]
+fn memory_note(model: &ServiceModel<'_>) -> Option<String> {
+    let load = &model.traces.load;
+    let streams = model.traces.streams.iter();
+    let sizes = streams.map(|stream| stream.stream.trace.manifest().machine.memory);
+    let size = sizes.min().filter(|size| load.recorded.memory && size.0 > 0)?.0 as f64;
+    let is_full = |sample: &&ServiceSample| sample.most.memory[1] >= FULL * size;
+    let secs: f64 = load.samples.iter().filter(is_full).map(|sample| sample.secs).sum();
+    let share = secs / load.secs();
+    (share > 0.0).then(|| {
+        format!(
+            "memory was at least {:.0} % used in {:.2} % of the time: the demand may have been \
+             higher then, because swapped memory is not in the record",
+            FULL * 100.0,
+            share * 100.0
+        )
+    })
+}
+
+/// Recorded nodes that do not look like those of one service.
+fn unlike_note(model: &ServiceModel<'_>) -> Option<String> {
+    let cores = || model.traces.streams.iter().map(JobStream::cores);
+    let (least, most) = (cores().min()?, cores().max()?);
+    (least < most).then(|| {
+        format!(
+            "the recorded nodes have {least} to {most} cores, and are taken as one service whose \
+             load divides evenly over its nodes: give the records of each service on its own"
+        )
+    })
 }
 
 /// A time in the largest unit that it fills twice.

@@ -11,7 +11,7 @@ use super::cores::Throughput;
 
 /// Share of its capacity from which a recorded resource counts as full, so that the record may hide
 /// demand. Assumed.
-const FULL: f64 = 0.95;
+pub const FULL: f64 = 0.95;
 
 /// Values of a sample; all but the memory are means a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
