@@ -320,4 +320,4 @@ def test_a_folder_without_traces_is_not_one_trace(tmp_path: Path, run: Run) -> N
     (tmp_path / "empty").mkdir()
     ran = run("survey", str(tmp_path / "empty"), "--nodes", "1,2")
     assert ran.status == 1
-    assert "manifest.json" in ran.err
+    assert "is not a gordon trace: the folder is empty" in ran.err
