@@ -6,8 +6,8 @@
 # make lint   formatting and lints, all errors
 # make bench  speed and operation counts
 # make torture  power cuts, kills, crashes and damage, and all cases of the slow tests, about 15 minutes
-#             on 2 cores; GORDON_POWER_HISTORIES, GORDON_POWER_REQUESTS, STORE_SEEDS and PROPTEST_CASES
-#             say how many
+#             on 2 cores; GORDON_POWER_HISTORIES, GORDON_POWER_REQUESTS, STORE_SEEDS, CACHE_KILLS and
+#             PROPTEST_CASES say how many
 # make fuzz   what clients of devices and of the HTTP server say, mangled images and caches, keys of
 #             sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
@@ -134,11 +134,13 @@ bench: build
 GORDON_POWER_HISTORIES ?= 5000
 GORDON_POWER_REQUESTS ?= 5000000
 STORE_SEEDS ?= 5000
+CACHE_KILLS ?= 200
 PROPTEST_CASES ?= 100000
 PROPTEST_RNG_SEED ?= $(shell date +%s)
 torture: export GORDON_POWER_HISTORIES := $(GORDON_POWER_HISTORIES)
 torture: export GORDON_POWER_REQUESTS := $(GORDON_POWER_REQUESTS)
 torture: export STORE_SEEDS := $(STORE_SEEDS)
+torture: export CACHE_KILLS := $(CACHE_KILLS)
 torture: export PROPTEST_CASES := $(PROPTEST_CASES)
 torture: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
 torture: build
@@ -146,8 +148,9 @@ torture: build
 	cargo test --profile torture --locked -p gordon-ftl --test properties
 	cargo test --profile torture --locked -p gordon-ftl --test power
 	cargo test --profile torture --locked -p gordon-store --test histories --test damage
-	CACHE_RUNS=20 CACHE_KILLS=200 cargo test --profile torture --locked -p gordon-objectcache
+	CACHE_RUNS=20 cargo test --profile torture --locked -p gordon-objectcache
 	GORDON_ALL_CASES=1 $(VENV)/python -m pytest tests/python -m sampled
+	$(VENV)/python -m pytest tests/python/test_cache_serve_flash.py -k kills
 
 # No sanitizer: they look for what only unsafe code does, and are slow.
 FUZZ_SECONDS ?= 300
@@ -212,6 +215,7 @@ figures: build
 	$(VENV)/python scripts/pages/joulesort_systems.py > docs/design/joulesort-systems.md
 	$(VENV)/python scripts/pages/sort_tuning.py > docs/design/sort-tuning.md
 	$(VENV)/python scripts/pages/web_server.py > docs/design/web-server.md
+	$(VENV)/python scripts/pages/flashcache_served.py > docs/design/flashcache-served.md
 	$(VENV)/python scripts/pages/paper_jobs.py > docs/design/paper-jobs.md
 	$(VENV)/python scripts/pages/cost.py > docs/design/cost.md
 	$(VENV)/python scripts/pages/total_cost.py > docs/design/total-cost.md

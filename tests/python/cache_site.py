@@ -17,9 +17,29 @@ from urllib.parse import urlsplit
 
 from limits import PATIENCE_S
 
+from conftest import gordon
+
 Json = dict[str, Any]
 #: Methods that an origin takes.
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
+
+
+def create_image(folder: Path, name: str, *, blocks: int = 128) -> Path:
+    """A NAND image with erase blocks of 64 KiB, each of 16 pages."""
+    shape = {
+        "geometry.buses": 1,
+        "geometry.packages_per_bus": 1,
+        "geometry.dies_per_package": 1,
+        "geometry.planes_per_die": 1,
+        "geometry.pages_per_block": 16,
+        "geometry.page": "4KiB",
+        "geometry.blocks_per_plane": blocks,
+        "super_page.size": "4KiB",
+    }
+    options = [word for key, value in shape.items() for word in ("--set", f"{key}={value}")]
+    ran = gordon(folder, "block", "create", name, "--capacity", "2MiB", *options)
+    assert ran.status == 0, ran.err
+    return folder / name
 
 
 class Got(NamedTuple):

@@ -7,33 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cache_site import CacheServer
+from cache_site import CacheServer, create_image
 from gordon.cache import ObjectCache
 
 from conftest import gordon, raises
 
-#: 8 MiB of 64 KiB blocks: pages of 4 KiB, 16 to a block.
-GEOMETRY = {
-    "geometry.buses": 1,
-    "geometry.packages_per_bus": 1,
-    "geometry.dies_per_package": 1,
-    "geometry.planes_per_die": 1,
-    "geometry.pages_per_block": 16,
-    "geometry.page": "4KiB",
-    "geometry.blocks_per_plane": 128,
-    "super_page.size": "4KiB",
-}
-
-
-def _create(folder: Path, name: str = "flash.img") -> Path:
-    options = [word for key, value in GEOMETRY.items() for word in ("--set", f"{key}={value}")]
-    ran = gordon(folder, "block", "create", name, "--capacity", "2MiB", *options)
-    assert ran.status == 0, ran.err
-    return folder / name
-
 
 def test_a_cache_on_an_image_measures_its_wear(tmp_path: Path) -> None:
-    image = _create(tmp_path)
+    image = create_image(tmp_path, "flash.img")
     bodies = {f"/{number}".encode(): bytes([number % 256]) * 3000 for number in range(4000)}
     with ObjectCache(dram="512KiB", flash=image, segment="64KiB") as cache:
         assert cache.recovery()["created"]
@@ -64,7 +45,7 @@ def test_a_cache_on_an_image_measures_its_wear(tmp_path: Path) -> None:
 
 
 def test_a_server_on_an_image_is_warm_after_a_restart(tmp_path: Path) -> None:
-    image = _create(tmp_path)
+    image = create_image(tmp_path, "flash.img")
     root = tmp_path / "www"
     root.mkdir()
     for number in range(200):
@@ -88,7 +69,7 @@ def test_a_server_on_an_image_is_warm_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_images_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
-    image = _create(tmp_path)
+    image = create_image(tmp_path, "flash.img")
     with raises("config", "segment", "64KiB"):
         ObjectCache(dram="1MiB", flash=image, segment="80KiB")
     with raises("device-too-small", "flash.img", "1GiB"):

@@ -2,6 +2,7 @@
 damaged flash."""
 
 import json
+import os
 import random
 import signal
 import threading
@@ -12,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from cache_site import CacheServer, answer
+from cache_site import CacheServer, answer, create_image
 
 from conftest import gordon
 
 FILES = 300
+#: Kills of a server for each medium; `make torture` has 200.
+KILLS = int(os.environ.get("CACHE_KILLS", "25"))
 Serve = Callable[..., CacheServer]
 FLASH = ("--flash", "flash", "--flash-size", "32MiB")
 
@@ -133,13 +136,13 @@ def test_what_was_purged_stays_purged_after_a_kill(site: Serve) -> None:
             assert not got.cache().startswith("hit"), name
 
 
-@pytest.mark.parametrize(
-    "start", [pytest.param(n, marks=pytest.mark.sampled(every=4)) for n in range(8)]
-)
-def test_kills_in_the_middle_of_responses(site: Serve, start: int) -> None:
-    """25 kills in each of 8 cases."""
-    draw = random.Random(start)
-    for _ in range(25):
+@pytest.mark.parametrize("medium", ["file", "nand"])
+def test_kills_in_the_middle_of_responses(site: Serve, tmp_path: Path, medium: str) -> None:
+    if medium == "nand":
+        # In place of the file of the cache.
+        create_image(tmp_path / "flash", "cache.flash", blocks=576)
+    draw = random.Random(medium)
+    for _ in range(KILLS):
         server = site()
         clients = Load(server, 10_000)
         time.sleep(draw.random() * 0.4)

@@ -254,6 +254,66 @@ fn lose_segments(kind: Kind, config: &Config, media: &Arc<MemoryMedia>, model: &
     verify(&open(config, media).0, model);
 }
 
+/// Whether two erase blocks hold the same logical block, and whether the newer one comes first.
+fn twice(media: &Arc<MemoryMedia>) -> Option<bool> {
+    let mut found = BTreeMap::new();
+    for (start, _, number) in common::blocks_of(media) {
+        let mut sequence = [0; 8];
+        media.read(start + 8, &mut sequence).expect("it works");
+        let sequence = u64::from_le_bytes(sequence);
+        if let Some(other) = found.insert(number, sequence) {
+            return Some(other > sequence);
+        }
+    }
+    None
+}
+
+#[test]
+fn of_two_blocks_with_the_same_content_the_older_one_is_erased_at_start() {
+    let kind = Kind::Nand;
+    let config = kind.config(false);
+    let full = full(kind, &config);
+    let (mut newer_first, mut older_first) = (0, 0);
+    for at in 1..200 {
+        let media = Arc::new(full.0.survivor());
+        let mut model = full.1.clone();
+        let left = AtomicU64::new(u64::MAX);
+        let cutting = Arc::new(Cut { media: media.clone(), left, torn: false });
+        let medium = Clock::default().medium(cutting.clone());
+        let (cache, _) = Cache::open_on(config.clone(), medium).expect("it opens");
+        cutting.left.store(at, Ordering::Relaxed);
+        for number in (0..OBJECTS).cycle() {
+            if cutting.left.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            apply(&cache, &mut model, common::Step::Put(number));
+        }
+        drop(cache);
+        // The power cut loses one write since the last sync: often none, or an erase.
+        let mut writes = 0;
+        kind.crashed(&media, || {
+            writes += 1;
+            true
+        });
+        for lost in 0..writes {
+            let mut number = 0;
+            let media = kind.crashed(&media, || {
+                number += 1;
+                number != lost + 1
+            });
+            match twice(&media) {
+                None => continue,
+                Some(true) => newer_first += 1,
+                Some(false) => older_first += 1,
+            }
+            let (cache, _) = open(&config, &media);
+            assert_eq!(twice(&media), None, "cut {at}, write {lost} lost");
+            verify(&cache, &model);
+        }
+    }
+    assert!(newer_first > 0 && older_first > 0, "{newer_first} and {older_first}");
+}
+
 #[test]
 fn a_power_cut_at_any_write_or_sync_brings_nothing_back() {
     // All cuts of `CACHE_RUNS` histories; one by default.
