@@ -416,10 +416,9 @@ def main() -> None:
         static = stack.enter_context(nginx("nginx files", folder, f"root {root}; expires 1h;"))
         servers = [static]
         origin = stack.enter_context(nginx("origin", folder, f"root {root}; expires 1h;"))
-        proxies = [
-            stack.enter_context(proxy_cache(folder, origin.url, cache_size)),
-            stack.enter_context(gordon("gordon proxy", "--origin", origin.url, "--dram", ours)),
-        ]
+        proxy = stack.enter_context(gordon("gordon proxy", "--origin", origin.url, "--dram", ours))
+        program = memory(proxy.processes()) / 2**20
+        proxies = [stack.enter_context(proxy_cache(folder, origin.url, cache_size)), proxy]
         if has_varnish:
             proxies.append(stack.enter_context(varnish(folder, origin.url, cache_size)))
         if has_traffic:
@@ -455,7 +454,8 @@ def main() -> None:
                     what = f"{misses:.0%} misses, 16"
                     found.setdefault((served.name, what), []).append(window)
         promised = [written(served) for served in flashed if wanted(served)]
-        promised += [resident(served) for served in proxies if served.name == "gordon proxy"]
+        if wanted(proxy):
+            promised += [resident(proxy), ("MiB of it before the first request", "-", program)]
         if given.restart > 0:
             promised += restart(folder, origin.url, given.restart << 20)
     print("| server | load, connections | requests/s | CPU us a request | resident MiB |")

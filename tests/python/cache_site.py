@@ -160,6 +160,8 @@ class Origin:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # Head and body are two writes: the second would wait for an acknowledgement.
+            disable_nagle_algorithm = True
 
             def do(self) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}

@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_site import CacheServer, Got, Origin, Seen, answer, reply, wait_for
+from cache_site import CacheServer, Got, Origin, Seen, answer, reply, rss, wait_for
 from limits import PATIENCE_S
 from serving import need
 
@@ -568,3 +569,35 @@ def test_nginx_as_origin(tmp_path: Path) -> None:
     finally:
         origin.send_signal(signal.SIGTERM)
         origin.wait()
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_memory_is_that_of_the_content_after_many_evictions(proxy: Proxy, mixed: bool) -> None:
+    draw = random.Random(1)
+    sizes = [draw.randrange(200, 60_000) if mixed else 16_384 for _ in range(1000)]
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        size = sizes[int(seen.path.rpartition("/")[2]) % len(sizes)]
+        reply(handler, bytes(size), headers={"Cache-Control": "max-age=1000"})
+
+    server, origin = proxy(respond, dram="16MiB")
+    before = rss(server.process.pid)
+    connection = server.connect()
+    for number in range(3000):
+        # New ones, and some that are found or were evicted.
+        path = draw.randrange(number) if number > 500 and draw.random() < 0.3 else number
+        connection.request("GET", f"/{path}")
+        got = answer(connection)
+        assert (got.status, len(got.body)) == (200, sizes[path % len(sizes)])
+    connection.close()
+    cache = server.stats()["cache"]
+    assert len(origin.seen) > 2000
+    assert 15 << 20 < cache["dram_bytes"] <= 16 << 20
+    assert rss(server.process.pid) - before < 1.15 * cache["dram_bytes"] + (6 << 20)
+
+
+def test_a_server_does_not_load_the_client_of_its_socket() -> None:
+    program = "import sys, gordon.cache.live; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert not {"ssl", "http.client", "gordon.disk"} & set(ran.stdout.split())

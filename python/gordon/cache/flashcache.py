@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from gordon import _core, parts, presets, settings
 from gordon.cache.results import TwoLevelPoint
-from gordon.disk import device as disk
 from gordon.errors import GordonError
 from gordon.options import Device, Progress
 from gordon.options.caches import FlashCacheOptions
@@ -111,6 +110,9 @@ def _designed(config: Config, options: FlashCacheOptions) -> Config:
 
 def _below(backend: Device) -> Any:
     """Converts a backend to the core's format."""
+    # Not imported by a server, whose memory it would add to.
+    from gordon.disk import device as disk
+
     if isinstance(backend, str) and backend in BACKENDS:
         return backend
     known = disk.names()

@@ -11,11 +11,9 @@ and, while it runs, from another process:
 `docs/design/serving.md` describes the server. A failure raises `gordon.GordonError`.
 """
 
-import http.client
 import json
 import re
 import signal
-import socket as sockets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,8 +33,6 @@ __all__ = ["check", "purge", "serve", "stat", "warm"]
 
 #: Default number of clients of the core (`Limits` in crates/serve/src/server/mod.rs).
 _CLIENTS = 4096
-#: Time to wait for a server that checks all of its flash or fetches many paths.
-_PATIENCE_S = 3600.0
 
 
 class Listening(TypedDict):
@@ -249,44 +245,17 @@ def _hangups() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGHUP, before)
 
 
-class _Unix(http.client.HTTPConnection):
-    """HTTP over a Unix socket."""
+def _asked(socket: str, method: str, target: str, body: Mapping[str, object] | None = None) -> Any:
+    # Not imported by a server, whose memory it would add to.
+    from gordon.cache import control
 
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=_PATIENCE_S)
-        self.path = path
-
-    def connect(self) -> None:
-        self.sock = sockets.socket(sockets.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
-
-
-def _command(
-    socket: str, method: str, target: str, body: Mapping[str, object] | None = None
-) -> Any:
-    """The answer of a server."""
-    try:
-        connection = _Unix(socket)
-        connection.request(method, target, None if body is None else json.dumps(body))
-        response = connection.getresponse()
-        found = json.loads(response.read())
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise GordonError(
-            f"no cache answers at {socket}: {why}",
-            "start `gordon cache serve` with this --socket",
-            kind="not-served",
-        ) from None
-    if response.status != 200:
-        raise GordonError(f"{socket}: {found['error']}", kind="refused")
-    return found
+    return control.request(socket, method, target, body)
 
 
 def stat(socket: str) -> ServeStats:
     """The statistics of a server that runs. Keys are in snake_case and carry their units. Raises
     GordonError if none answers."""
-    found: ServeStats = _command(socket, "GET", "/stats")
+    found: ServeStats = _asked(socket, "GET", "/stats")
     return found
 
 
@@ -295,19 +264,19 @@ def purge(socket: str, path: str, *, prefix: bool = False) -> Purged:
 
     It stays removed after a crash. Returns `purged`, the number of objects. Raises GordonError.
     """
-    done: Purged = _command(socket, "POST", "/purge", {"path": path, "prefix": prefix})
+    done: Purged = _asked(socket, "POST", "/purge", {"path": path, "prefix": prefix})
     return done
 
 
 def check(socket: str) -> ObjectCacheChecked:
     """Verifies every object in flash; returns `objects`, `bytes` and `damaged`. Damaged objects are
     removed. Raises GordonError."""
-    found: ObjectCacheChecked = _command(socket, "POST", "/check", {})
+    found: ObjectCacheChecked = _asked(socket, "POST", "/check", {})
     return found
 
 
 def warm(socket: str, paths: Sequence[str]) -> Warmed:
     """Requests paths so that they are in the cache; returns `requested`, `stored`, `failed` and
     `bytes`. Raises GordonError."""
-    done: Warmed = _command(socket, "POST", "/warm", {"paths": several(paths)})
+    done: Warmed = _asked(socket, "POST", "/warm", {"paths": several(paths)})
     return done
