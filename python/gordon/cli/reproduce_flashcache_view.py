@@ -9,7 +9,7 @@ from gordon.reproduce import Row
 
 def show(console: Output, rows: Sequence[Row], requests: int) -> None:
     """A line for each comparison, and the reason where the figures differ."""
-    console.text(f"SURGE, {requests:,} requests; all values are modelled")
+    console.text(f"SURGE, {requests:,} requests; values are modelled unless a server is named")
     console.table(
         [
             Column("of the paper", [row.table for row in rows]),

@@ -14,7 +14,7 @@ class Compared:
     """Only this table, figure or section of the paper: "table 6", "section 6.3", or 6 for Figure
     6."""
     quick: bool = False
-    """Leave out repeats of runs and nine tenths of a generated load, to take two minutes at
-    most."""
+    """Leave out repeats of runs, nine tenths of a generated load, and what is measured on a server,
+    to take two minutes at most."""
     pages: Annotated[str | None, DIR] = None
     """Write a page for each table and figure, and index.html with the summary, into this folder."""
