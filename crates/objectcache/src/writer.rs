@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::format::object::{Kind, Stored, head_body};
 use crate::object::{Blocks, Body, Object};
 use crate::stats::{Put, Tier};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 /// Stores an object whose body arrives in parts. At most one block is held back; the blocks of a
 /// large body enter the cache as they are complete, and are found once the object is. Dropping the
@@ -18,7 +18,7 @@ pub struct Writer {
     length: Option<u64>,
     written: u64,
     /// The part of the body that is not in a block yet.
-    rest: BytesMut,
+    rest: Vec<u8>,
     /// Once the body is longer than a block: the generation of its blocks, and their number.
     blocks: Option<(u64, u64)>,
     /// Whether a block did not fit into the cache.
@@ -33,7 +33,7 @@ impl Writer {
             meta: Bytes::copy_from_slice(meta),
             length,
             written: 0,
-            rest: BytesMut::new(),
+            rest: Vec::new(),
             blocks: None,
             too_large: false,
         }
@@ -67,6 +67,11 @@ impl Writer {
             if self.rest.len() == block {
                 self.end_block();
             }
+            if self.rest.is_empty() {
+                // At once, as far as the length is known: this memory becomes the body.
+                let left = self.length.unwrap_or(found) - (found - part.len() as u64);
+                self.rest.reserve_exact(usize::try_from(left).unwrap_or(block).min(block));
+            }
             let now = part.len().min(block - self.rest.len());
             self.rest.extend_from_slice(&part[..now]);
             part = &part[now..];
@@ -92,13 +97,17 @@ impl Writer {
         self.too_large
     }
 
+    /// Takes the part of the body that is not in a block yet, without unused memory.
+    fn body(&mut self) -> Bytes {
+        std::mem::take(&mut self.rest).into_boxed_slice().into()
+    }
+
     fn end_block(&mut self) {
         let (generation, number) = match self.blocks {
             Some(blocks) => blocks,
             None => (self.engine.new_generation(), 0),
         };
-        let body = Bytes::copy_from_slice(&self.rest);
-        self.rest.clear();
+        let body = self.body();
         self.too_large |= !self.engine.put_block(generation, number, body);
         self.blocks = Some((generation, number + 1));
     }
@@ -116,7 +125,7 @@ impl Writer {
         }
         let (key, meta) = (self.key.clone(), self.meta.clone());
         let Some((generation, _)) = self.blocks else {
-            let body = Bytes::copy_from_slice(&self.rest);
+            let body = self.body();
             return self.engine.store(Stored { kind: Kind::Whole, key, meta, body }).await;
         };
         self.end_block();

@@ -386,6 +386,31 @@ fn a_range_of_a_large_object_reads_only_its_blocks() {
 }
 
 #[test]
+fn a_body_in_parts_of_any_size_is_stored_as_it_was_written() {
+    let config = Config { block: 1024, ..Config::new(1 << 20) };
+    let (cache, _) = Cache::open(config).expect("it opens");
+    for len in [0, 1, 700, 1023, 1024, 1025, 2048, 2049, 5000] {
+        let body: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
+        for part in [1, 300, 1024, 1500, 6000] {
+            for length in [None, Some(len as u64)] {
+                let mut writer = cache.writer(b"key", b"", length);
+                for part in body.chunks(part) {
+                    writer.write_slice(part).expect("it is open");
+                }
+                assert_eq!(block_on(writer.finish()).expect("it works"), Put::Stored);
+                let object = block_on(cache.get(b"key")).expect("it is there");
+                let found = block_on(object.read(0..u64::MAX)).expect("it is open");
+                assert!(found.expect("all of it") == body, "{len} in parts of {part}");
+            }
+        }
+    }
+    // No memory for what was announced and does not come.
+    let mut writer = cache.writer(b"key", b"", Some(u64::MAX));
+    writer.write_slice(b"some").expect("it is open");
+    assert!(matches!(block_on(writer.finish()), Err(Error::Length { .. })));
+}
+
+#[test]
 fn metadata_change_by_what_they_are_and_once_for_each_call() {
     let (cache, _) = Cache::open(Config::new(1 << 20)).expect("it opens");
     let add = |cache: &Cache| {
