@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,8 +30,10 @@ from gordon import _core, cache, trace
 from gordon.cache import flashcache, live, web
 from gordon.errors import GordonError
 from gordon.options import Progress
+from gordon.reports.objects import ServeStats
 from gordon.reproduce.papers import paper
 from gordon.reproduce.row import Row
+from gordon.untyped import Config
 
 #: The paper's configurations: MiB of DRAM, MiB of flash.
 BOTH, DRAM_ALONE = (128, 1024), (1024, 0)
@@ -44,7 +46,6 @@ CLIENTS = 24
 BANDWIDTH, MEMORY = "section 6.1, figure 5", "section 6.2, figure 6"
 TABLES = {BANDWIDTH, MEMORY}
 
-Json = dict[str, Any]
 Size = tuple[int, int]
 
 
@@ -93,7 +94,7 @@ class Window:
     disk_busy_s: float
     cpu_s: float
     """Processor time of the server."""
-    counts: Json
+    counts: Mapping[str, Any]
     """The differences of its statistics."""
 
     @property
@@ -117,7 +118,7 @@ class Served:
     """Windows of both configurations took turns."""
     resident_bytes: int
     """Resident memory of the server at the end."""
-    replay: Json
+    replay: Mapping[str, Any]
     """The powers of a replay of the load at the rate of the paper, on its memories."""
 
     @property
@@ -175,7 +176,7 @@ def power(served: Served, *, is_powered_down: bool) -> Power:
     )
 
 
-def _watts(sourced: Json) -> float:
+def _watts(sourced: Config) -> float:
     return _core.parse_watts(str(sourced["value"]))
 
 
@@ -327,7 +328,7 @@ class _Server:
         self.address = (str(found.hostname), int(found.port or 80))
         self.proc = Path(f"/proc/{process.pid}")
 
-    def stat(self) -> Json:
+    def stat(self) -> ServeStats:
         return live.stat(self.control)
 
     def cpu_s(self) -> float:
@@ -534,9 +535,9 @@ def _measure(server: _Server, disk: _Disk, files: Iterator[File], **pace: float)
     )
 
 
-def _less(after: Json, before: Json) -> Json:
-    """The differences of all numbers."""
-    made: Json = {}
+def _less(after: Any, before: Any) -> Any:
+    """The differences of all numbers of a report to an earlier one."""
+    made = {}
     for key, value in after.items():
         if isinstance(value, dict):
             made[key] = _less(value, before[key])
