@@ -284,7 +284,7 @@ fn media_of_other_programs_versions_and_sizes_are_refused() {
     for page in [0, 4096] {
         version.damage(page + 16, |byte| *byte = 9);
     }
-    assert!(matches!(refused(version, &ours), Error::Version { version: 9, known: 1, .. }));
+    assert!(matches!(refused(version, &ours), Error::Version { version: 9, known: 2, .. }));
     let damaged = media.survivor();
     for page in [0, 4096] {
         damaged.damage(page + 40, |byte| *byte ^= 1);
