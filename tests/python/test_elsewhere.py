@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WINDOWS = """
 import os, signal, subprocess, sys, types
 # Python and other packages have code of their own for Windows, which would fail here.
-import click, jinja2, multiprocessing, rich.console, rich.progress, rich.table
+import click, jinja2, multiprocessing, rich.console, rich.progress, rich.table, ssl
 
 class Absent:
     def find_spec(self, name, path=None, target=None):

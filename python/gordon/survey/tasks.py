@@ -65,6 +65,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
 
     def explained(self, error: GordonError) -> GordonError:
         """A survey reads logs without options: one with malformed lines can be converted."""
+        error = super().explained(error)
         if _SKIP_BAD not in error.hint:
             return error
         return GordonError(
