@@ -154,8 +154,11 @@ def test_every_target_is_predicted_from_one_trace(trace: str, tmp_path: Path) ->
     found = here.surveys(Path(trace), tmp_path / "here.toml", "machine")
     assert set(found) == {"as traced", *validation_page.TARGETS}
     traced, one = found["as traced"], found["one core"]
-    # Runs differ. What others had of this machine, if any, is in the range too.
-    assert {"runs"} <= set(traced["range_by_s"]) <= {"runs", "waiting"}
+    # Runs differ. The range also covers what other programs took of this machine, if they did: the
+    # job waited for cores, and how much of that time it waited for write-back is not known.
+    sources = set(traced["range_by_s"])
+    assert "runs" in sources
+    assert sources <= ({"runs", "waiting", "storage"} if "waiting" in sources else {"runs"})
     for bound in ("time_s_low", "time_s_high"):
         assert abs(log(traced[bound] / traced["time_s"])) >= 0.02 * (1 - 1e-3), bound
     # All have cores of the same known speed.
