@@ -12,7 +12,8 @@ const SHAPE: LogShape =
     LogShape { segments: 5, stride: 4096, capacity: 4000, unit: 64, reinsert: true, sets: None };
 
 /// Objects of at most 384 bytes, which are about half of them, move to sets.
-const SETS: SetShape = SetShape { sets: 5, bytes: 4096, room: 1000, largest: 384, threshold: 2 };
+const SETS: SetShape =
+    SetShape { sets: 5, bytes: 4096, capacity: 1000, largest: 384, threshold: 2 };
 
 /// A set that is being written.
 struct SetWrite {

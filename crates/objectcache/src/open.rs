@@ -5,7 +5,7 @@ use crate::config::{self, Config, Flash, Plan};
 use crate::engine::{Engine, Handle};
 use crate::error::{Error, at_path};
 use crate::format::PAGE;
-use crate::format::set::ROOM;
+use crate::format::set::CAPACITY;
 use crate::format::superblock::Superblock;
 use crate::medium::{self, FileStorage, NoStorage, Opened, Storage};
 use crate::nand::{NandShape, NandStorage};
@@ -231,7 +231,7 @@ fn shared(config: &Config, plan: &Plan, parts: Parts) -> Result<Shared, Error> {
         sets: (superblock.sets > 0).then_some(SetShape {
             sets: superblock.sets,
             bytes: PAGE as u32,
-            room: ROOM as u32,
+            capacity: CAPACITY as u32,
             largest: LARGEST_SMALL,
             threshold: THRESHOLD,
         }),

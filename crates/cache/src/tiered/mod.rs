@@ -20,19 +20,20 @@
 //! out at once. Its caller gets the reads and writes of flash in order, as [`Io`].
 
 mod admission;
+mod dram;
 mod flash_index;
 mod log;
 mod log_sets;
 mod machine;
 mod sets;
 mod simulated;
+mod vocabulary;
 
 pub use admission::{Admission, Budget};
-pub use machine::{
-    Action, DirectoryEntry, LogObject, LogShape, ObjectSize, Place, Removal, TieredMachine,
-};
+pub use machine::TieredMachine;
 pub use sets::{SetEntry, SetShape};
 pub use simulated::Tiered;
+pub use vocabulary::{Action, DirectoryEntry, LogObject, LogShape, ObjectSize, Place, Removal};
 
 use alloc::vec::Vec;
 

@@ -111,9 +111,9 @@ impl Sets {
     }
 }
 
-/// Chooses the objects that stay in a set of `room` bytes, of which the first `olds` are in it
-/// already. Updates their values.
-fn choose(entries: &mut [SetEntry], olds: usize, room: u32) -> Vec<bool> {
+/// Chooses the objects that stay in a set of `capacity` bytes, and updates their values. The first
+/// `olds` objects are in the set already.
+fn choose(entries: &mut [SetEntry], olds: usize, capacity: u32) -> Vec<bool> {
     for entry in entries.iter_mut() {
         if core::mem::take(&mut entry.was_hit) {
             entry.rrpv = 0;
@@ -121,7 +121,7 @@ fn choose(entries: &mut [SetEntry], olds: usize, room: u32) -> Vec<bool> {
     }
     let bytes = entries.iter().map(|entry| u64::from(entry.size)).sum::<u64>();
     let old = &mut entries[..olds];
-    if bytes > room.into() {
+    if bytes > capacity.into() {
         let farthest = old.iter().map(|entry| entry.rrpv).max().unwrap_or(DISTANT);
         old.iter_mut().for_each(|entry| entry.rrpv += DISTANT - farthest);
     }
@@ -132,7 +132,7 @@ fn choose(entries: &mut [SetEntry], olds: usize, room: u32) -> Vec<bool> {
     let mut held = 0;
     for number in order {
         let size = u64::from(entries[number].size);
-        if held + size <= room.into() {
+        if held + size <= capacity.into() {
             held += size;
             stays[number] = true;
         }
@@ -148,7 +148,7 @@ pub struct SetShape {
     /// Bytes that a write of a set takes.
     pub bytes: u32,
     /// Bytes of a set for objects.
-    pub room: u32,
+    pub capacity: u32,
     /// Bytes in the log of the largest object that moves to a set.
     pub largest: u32,
     /// Minimum number of objects that move to a set together.
@@ -201,11 +201,11 @@ impl SetIndex {
         self.hits[set as usize] >> (position % 32) & 1 == 1
     }
 
-    /// Chooses the objects that stay in a set, of which the first `olds` are in it already. Updates
-    /// their values.
+    /// Chooses the objects that stay in a set, and updates their values. The first `olds` objects are
+    /// in the set already.
     pub fn choose(&mut self, set: u32, entries: &mut [SetEntry], olds: usize) -> Vec<bool> {
         self.hits[set as usize] = 0;
-        choose(entries, olds, self.shape.room)
+        choose(entries, olds, self.shape.capacity)
     }
 
     /// A set may have these objects as well from now on.

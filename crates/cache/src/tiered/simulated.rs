@@ -1,8 +1,8 @@
 //! A simulated cache in DRAM and flash: it says what is found, and which reads and writes of flash
 //! follow.
 
+use super::dram::DramTier;
 use super::log_sets::LogSets;
-use super::machine::DramTier;
 use super::sets::Sets;
 use super::{
     Action, Admission, DirectoryEntry, FlashStore, Io, IoQueue, Layout, LogShape, ObjectSize,

@@ -9,7 +9,7 @@ const HEADER: usize = 32;
 /// Length of an entry in bytes, without key, metadata and body.
 const ENTRY: usize = 16;
 /// Bytes of a set for objects.
-pub(crate) const ROOM: usize = PAGE - HEADER;
+pub(crate) const CAPACITY: usize = PAGE - HEADER;
 
 /// An object in a set.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,13 +30,15 @@
 //! [`remove`](TieredMachine::remove) and [`is_on_medium`](TieredMachine::is_on_medium) say when the
 //! driver must record the removal durably.
 
-use super::admission::AdmissionPolicy;
+mod moving;
+
+use super::dram::DramTier;
 use super::flash_index::{FlashIndex, rounded};
-use super::sets::{SetEntry, SetIndex, SetShape};
+use super::sets::SetIndex;
+use super::vocabulary::{Action, DirectoryEntry, LogShape, ObjectSize, Place, Removal};
 use super::{Admission, TieredCounts};
 use crate::index::hash;
-use crate::store::{List, Store};
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 use gordon_units::Ns;
@@ -47,144 +49,6 @@ pub(super) const INDEX_BYTES: u64 = 10;
 
 /// Segments that may be waiting to be written, or being written, while another is filled.
 const IN_FLIGHT: usize = 2;
-
-/// The bits of a mark that count requests. The others are [`ObjectSize::directory`] in units of 8
-/// bytes.
-const REQUESTS: u32 = 16;
-
-/// The flash of a [`TieredMachine`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogShape {
-    /// Number of segments, at least 2.
-    pub segments: u32,
-    /// Distance between the starts of two segments in bytes.
-    pub stride: u32,
-    /// Bytes of a segment for objects and their entries in its directory.
-    pub capacity: u32,
-    /// Unit of locations in bytes: objects start at multiples of it.
-    pub unit: u32,
-    /// Whether objects that were requested while they were in the log are written to it again when
-    /// their segment is evicted.
-    pub reinsert: bool,
-    /// Sets to which small objects move from the log.
-    pub sets: Option<SetShape>,
-}
-
-/// The size of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ObjectSize {
-    /// Bytes of the object, a multiple of the unit.
-    pub bytes: u64,
-    /// Bytes of its entry in the directory of a segment: a multiple of 8, below 256 KiB.
-    pub directory: u32,
-}
-
-impl ObjectSize {
-    fn total(self) -> u64 {
-        self.bytes + u64::from(self.directory)
-    }
-}
-
-/// An object in a directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DirectoryEntry {
-    /// Hash of its key.
-    pub key: u64,
-    /// Offset in the flash in bytes.
-    pub offset: u64,
-    /// Size of the object in bytes, a multiple of the unit.
-    pub bytes: u32,
-    /// Size of its entry in the directory in bytes.
-    pub directory: u32,
-}
-
-/// An object in the log that can move to a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogObject {
-    /// Offset in the flash in bytes.
-    pub offset: u64,
-    /// Size of the object in bytes.
-    pub bytes: u64,
-    /// Whether it was requested since it was written.
-    pub was_hit: bool,
-}
-
-/// Where an object may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In DRAM, with the driver's bytes of this number.
-    Dram(u32),
-    /// In a segment that is in memory: being filled, or not written yet.
-    Buffered {
-        /// Offset in the flash in bytes.
-        offset: u64,
-    },
-    /// On the medium. The segment is pinned.
-    Flash {
-        /// Offset in the flash in bytes.
-        offset: u64,
-        /// At least the size of the object in bytes.
-        bytes: u64,
-    },
-    /// Not in the cache.
-    Miss,
-}
-
-/// What the driver must do. Actions are carried out in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Drop the bytes of an object in DRAM.
-    Drop {
-        /// Number of the object in DRAM.
-        place: u32,
-    },
-    /// Move the bytes of an object in DRAM to a segment in memory.
-    Demote {
-        /// Number of the object in DRAM.
-        place: u32,
-        /// The object in the segment.
-        entry: DirectoryEntry,
-    },
-    /// Copy an object from a segment that is evicted to the one that is being filled.
-    Reinsert {
-        /// The object in the evicted segment.
-        from: DirectoryEntry,
-        /// New offset in the flash in bytes.
-        to: u64,
-    },
-    /// Start to fill a segment in memory. The objects in it are evicted; the medium keeps them until
-    /// it is written.
-    Open {
-        /// Number of the segment.
-        segment: u32,
-    },
-    /// Write a segment, then call [`TieredMachine::commit`] or [`TieredMachine::fail`].
-    Write {
-        /// Number of the segment.
-        segment: u32,
-    },
-    /// Read the directory of a segment, and with [`LogShape::reinsert`] the segment, then call
-    /// [`TieredMachine::prepared`] or [`TieredMachine::unreadable`].
-    Prepare {
-        /// Number of the segment.
-        segment: u32,
-    },
-    /// Move objects from the log to a set, as far as they are still there, then call
-    /// [`TieredMachine::set_updated`].
-    UpdateSet {
-        /// Number of the set.
-        set: u32,
-    },
-}
-
-/// What must follow the removal of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removal {
-    /// The object is in a segment in memory, from which its entry must be removed.
-    Buffered,
-    /// The object is on the medium: a restart brings it back unless the removal is recorded.
-    OnMedium,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SegmentState {
@@ -217,73 +81,6 @@ enum Preparation {
     /// Objects move to this number of sets first.
     Moving(Vec<DirectoryEntry>, usize),
     Ready(Vec<DirectoryEntry>),
-}
-
-/// Objects in DRAM, and the choice of those that flash admits.
-pub(super) struct DramTier {
-    pub dram: u64,
-    /// Size of the largest object that flash can hold.
-    pub largest: u32,
-    pub store: Store,
-    pub list: List,
-    pub admission: AdmissionPolicy,
-}
-
-impl DramTier {
-    pub fn new(dram: u64, largest: u32, admission: Admission, seed: u64) -> Self {
-        Self {
-            dram,
-            largest,
-            store: Store::new(),
-            list: List::new(),
-            admission: AdmissionPolicy::new(admission, seed),
-        }
-    }
-
-    /// Finds an object and makes it the most recently used.
-    pub fn find(&mut self, key: u64) -> Option<u32> {
-        let place = self.store.find(key)?;
-        let entry = self.store.at_mut(place);
-        if entry.mark & ((1 << REQUESTS) - 1) != (1 << REQUESTS) - 1 {
-            entry.mark += 1;
-        }
-        self.list.move_to_front(&mut self.store, place);
-        Some(place)
-    }
-
-    /// Adds an object that is not there, with the size of its entry in a directory.
-    pub fn insert(&mut self, key: u64, size: u64, directory: u32) -> u32 {
-        let place = self.store.insert(key, size, (directory / 8) << REQUESTS | 1);
-        self.list.push(&mut self.store, place);
-        place
-    }
-
-    pub fn remove(&mut self, place: u32) {
-        self.list.unlink(&mut self.store, place);
-        self.store.remove(place);
-    }
-
-    /// Removes the least recently used object. Returns it if flash admits it.
-    pub fn evict(&mut self, counts: &mut TieredCounts) -> (u32, Option<DirectoryEntry>) {
-        let place = self.list.oldest;
-        let (entry, size) = (*self.store.at(place), self.store.size(place));
-        self.remove(place);
-        counts.offered += size;
-        match u32::try_from(size) {
-            Ok(fits) if fits <= self.largest => {
-                let requests = entry.mark & ((1 << REQUESTS) - 1);
-                if self.admission.admit(entry.key, size, requests) {
-                    counts.admitted += size;
-                    let directory = entry.mark >> REQUESTS << 3;
-                    let bytes = fits - directory;
-                    let entry = DirectoryEntry { key: entry.key, offset: 0, bytes, directory };
-                    return (place, Some(entry));
-                }
-            }
-            _ => counts.dropped += 1,
-        }
-        (place, None)
-    }
 }
 
 /// A cache in DRAM and a log in flash.
@@ -683,124 +480,6 @@ impl TieredMachine {
             0 => Preparation::Ready(entries),
             count => Preparation::Moving(entries, count),
         };
-    }
-
-    /// The sets of the small objects of a segment that have enough objects in the log.
-    fn sets_to_update(&self, entries: &[DirectoryEntry]) -> BTreeSet<u32> {
-        let Some(sets) = &self.sets else { return BTreeSet::new() };
-        let small = entries.iter().filter(|entry| {
-            self.is_small(entry.bytes.into()) && self.is_live(entry.key, entry.offset)
-        });
-        let all: BTreeSet<u32> = small.map(|entry| self.set_of(entry.key)).collect();
-        let threshold = sets.shape.threshold as usize;
-        all.into_iter().filter(|set| self.in_log(*set).len() >= threshold).collect()
-    }
-
-    fn is_small(&self, bytes: u64) -> bool {
-        self.sets.as_ref().is_some_and(|sets| bytes <= sets.shape.largest.into())
-    }
-
-    fn set_of(&self, key: u64) -> u32 {
-        let count = self.sets.as_ref().map_or(0, |sets| sets.shape.sets);
-        self.index.set_of(hash(key), count)
-    }
-
-    /// The objects of a set that are in the log on the medium, in the order of their offsets.
-    pub fn in_log(&self, set: u32) -> Vec<LogObject> {
-        let Some(sets) = &self.sets else { return Vec::new() };
-        let unit = u64::from(self.shape.unit);
-        let mut found = Vec::new();
-        self.index.each_in_set(set, sets.shape.sets, |candidate| {
-            let (offset, bytes) = (candidate.location * unit, candidate.size * unit);
-            let segment = self.segment_of(offset);
-            let is_stored = self.segments[segment as usize].state == SegmentState::Stored;
-            if is_stored && self.is_small(bytes) {
-                found.push(LogObject { offset, bytes, was_hit: candidate.was_hit });
-            }
-        });
-        found.sort_unstable_by_key(|object| object.offset);
-        found
-    }
-
-    /// The set that may have an object of this key.
-    pub fn set_with(&self, key: u64) -> Option<u32> {
-        let sets = self.sets.as_ref()?;
-        let set = self.set_of(key);
-        sets.may_have(set, key).then_some(set)
-    }
-
-    /// Marks the object at a position of a set as requested.
-    pub fn mark_hit_in_set(&mut self, set: u32, position: usize) {
-        self.sets.iter_mut().for_each(|sets| sets.mark_hit(set, position));
-    }
-
-    /// Counts a read of a set that did not have the requested object.
-    pub fn count_false_positive(&mut self) {
-        self.counts.false_positives += 1;
-    }
-
-    /// Whether the object at a position of a set was requested since its set was last written.
-    pub fn was_hit_in_set(&self, set: u32, position: usize) -> bool {
-        self.sets.as_ref().is_some_and(|sets| sets.was_hit(set, position))
-    }
-
-    /// Chooses the objects that stay in a set that is about to be written: the first `olds` of
-    /// `entries` are in it already, the others are new. Updates their values.
-    pub fn choose(&mut self, set: u32, entries: &mut [SetEntry], olds: usize) -> Vec<bool> {
-        let Some(sets) = &mut self.sets else { return vec![false; entries.len()] };
-        let stays = sets.choose(set, entries, olds);
-        self.counts.evicted += stays[..olds].iter().filter(|stays| !**stays).count() as u64;
-        stays
-    }
-
-    /// Reports that a set is about to be written with these objects.
-    pub fn begin_set(&mut self, set: u32, keys: &[u64]) {
-        let Some(sets) = &mut self.sets else { return };
-        sets.extend(set, keys);
-        self.counts.written += u64::from(sets.shape.bytes);
-    }
-
-    /// Reports that a set durably has these objects. It had `before`. Those that `moved` from the
-    /// log, by key and offset, leave the log.
-    pub fn commit_set(&mut self, set: u32, keys: &[u64], before: u64, moved: &[(u64, u64)]) {
-        let Some(sets) = &mut self.sets else { return };
-        sets.know(set, keys, before);
-        for (key, offset) in moved {
-            let location = self.location(*offset);
-            // Unless it was removed meanwhile.
-            if let Some(found) = self.index.mark_moved(hash(*key), location) {
-                self.live_bytes -= found.size * u64::from(self.shape.unit);
-            }
-        }
-    }
-
-    /// Reports that a write of a set failed. It had `before` objects; now it may have any.
-    pub fn fail_set(&mut self, set: u32, before: u64) {
-        self.sets.iter_mut().for_each(|sets| sets.forget(set, before));
-    }
-
-    /// Reports the objects of a set that was read, unless it is being written.
-    pub fn learn_set(&mut self, set: u32, keys: &[u64]) {
-        if let Some(sets) = &mut self.sets
-            && !sets.is_known(set)
-        {
-            sets.know(set, keys, 0);
-        }
-    }
-
-    /// Reports that an [`Action::UpdateSet`] was carried out or has failed.
-    pub fn set_updated(&mut self) {
-        let preparation = core::mem::replace(&mut self.preparation, Preparation::NotRequested);
-        self.preparation = match preparation {
-            Preparation::Moving(entries, 1) => Preparation::Ready(entries),
-            Preparation::Moving(entries, left) => Preparation::Moving(entries, left - 1),
-            _ => unreachable!("an update of a set that was not requested"),
-        };
-    }
-
-    /// Number of objects in sets that were read or written since the start.
-    pub fn in_sets(&self) -> u64 {
-        self.sets.as_ref().map_or(0, |sets| sets.objects)
     }
 
     /// Reports that the directory of a segment cannot be read, after it has been erased durably.
