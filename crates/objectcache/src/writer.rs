@@ -138,3 +138,24 @@ impl Writer {
         self.engine.store(Stored { kind: Kind::Head, key, meta, body }).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Cache, Config};
+
+    #[test]
+    fn a_body_has_memory_of_its_size_from_its_first_part_on() {
+        let config = Config { block: 4096, ..Config::new(1 << 20) };
+        let (cache, _) = Cache::open(config).expect("it opens");
+        let part = [7; 100];
+        for (length, wanted) in [(Some(1000), 1000), (Some(4096), 4096), (Some(9000), 4096)] {
+            let mut writer = cache.writer(b"key", b"", length);
+            writer.write_slice(&part).expect("it fits");
+            let place = writer.rest.as_ptr();
+            for _ in 1..10 {
+                writer.write_slice(&part).expect("it fits");
+            }
+            assert_eq!((writer.rest.capacity(), writer.rest.as_ptr()), (wanted, place));
+        }
+    }
+}

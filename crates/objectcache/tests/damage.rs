@@ -152,24 +152,36 @@ fn an_erase_block_with_older_contents_is_not_used() {
     }
 }
 
+/// Uses a cache while one byte after another of its flash is unreadable.
+fn use_with_unreadable_bytes(
+    cache: &Cache,
+    model: &mut Model,
+    media: &MemoryMedia,
+    mut place: impl FnMut(&mut Random) -> u64,
+) {
+    let mut random = Random::new(3);
+    for _ in 0..60 {
+        media.fail_reads(Some(place(&mut random)));
+        for _ in 0..30 {
+            let step = step(&mut random);
+            if !matches!(step, Step::Check) {
+                apply(cache, model, step);
+            }
+        }
+        media.fail_reads(None);
+    }
+}
+
 #[test]
 fn unreadable_bytes_of_nand_are_misses() {
     for kind in [Kind::Nand, Kind::LargePages] {
         let (media, mut model) = used_of(kind, 2, true);
         let (cache, _) = open(&kind.config(true), &media);
-        let mut random = Random::new(3);
-        for _ in 0..60 {
+        use_with_unreadable_bytes(&cache, &mut model, &media, |random| {
             let blocks = common::blocks_of(&media);
             let (start, len, _) = blocks[random.below(blocks.len())];
-            media.fail_reads(Some(start + random.below(len) as u64));
-            for _ in 0..30 {
-                let step = step(&mut random);
-                if !matches!(step, Step::Check) {
-                    apply(&cache, &mut model, step);
-                }
-            }
-            media.fail_reads(None);
-        }
+            start + random.below(len) as u64
+        });
         verify(&cache, &model);
         drop(cache);
         let (cache, _) = open(&kind.config(true), &media);
@@ -390,17 +402,9 @@ fn sets_that_were_swapped_or_are_unreadable_are_misses() {
     // One may have been updated already.
     block_on(cache.check()).expect("it works");
     assert_eq!(cache.stats().events.damaged, 2);
-    let mut random = Random::new(3);
-    for _ in 0..60 {
-        media.fail_reads(Some(SETS_AT + random.below(SETS as usize * 4096) as u64));
-        for _ in 0..30 {
-            let step = step(&mut random);
-            if !matches!(step, Step::Check) {
-                apply(&cache, &mut model, step);
-            }
-        }
-        media.fail_reads(None);
-    }
+    use_with_unreadable_bytes(&cache, &mut model, &media, |random| {
+        SETS_AT + random.below(SETS as usize * 4096) as u64
+    });
     verify(&cache, &model);
     drop(cache);
     verify(&open(&config, &media).0, &model);

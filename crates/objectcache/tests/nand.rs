@@ -216,6 +216,17 @@ fn a_cache_takes_all_of_an_image_unless_a_size_is_given() {
 }
 
 #[test]
+fn sets_on_an_image_are_refused() {
+    let media = Kind::Nand.media();
+    let mut with_sets = Kind::Nand.config(false);
+    with_sets.flash.as_mut().expect("it has flash").sets = Some(0.5);
+    let is_refused = || matches!(refused(&with_sets, &media), Error::Config { key: "sets", .. });
+    assert!(is_refused());
+    drop(open(&Kind::Nand.config(false), &media));
+    assert!(is_refused());
+}
+
+#[test]
 fn images_that_do_not_suit_a_cache_are_refused_and_stay_unused() {
     let refuse = |media: &Arc<MemoryMedia>, change: &dyn Fn(&mut Flash)| {
         let mut config = Kind::Nand.config(false);

@@ -24,7 +24,7 @@ pub enum Kind {
     File,
     /// A NAND image with pages of 4 KiB, four to a block.
     Nand,
-    /// A NAND image with pages of 8 KiB, two to a block, of which segments take two.
+    /// A NAND image with pages of 8 KiB, two to a block, and segments of two blocks.
     LargePages,
     /// A file with 5 segments and 6 sets.
     Sets,
