@@ -1,8 +1,11 @@
 //! Victim policies that another program brings: they are the built-in ones if they choose the same,
 //! and a bad one does no harm.
 
+mod common;
+
+use common::layout;
 use gordon_ftl::{Config, Stats, Victim, VictimChooser};
-use gordon_nand::{Geometry, Layout, SuperPageShape};
+use gordon_nand::Layout;
 use gordon_testkit::{Random, Request, Rig};
 use gordon_units::BlockId;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -89,21 +92,6 @@ fn first(blocks: &[(BlockId, u32)]) -> Option<BlockId> {
     blocks.first().map(|(block, _)| *block)
 }
 
-fn layout(die_groups: u32, blocks: u32, pages: u32) -> Layout {
-    let geometry = Geometry {
-        buses: 1,
-        packages_per_bus: 1,
-        dies_per_package: die_groups,
-        planes_per_die: 1,
-        blocks_per_plane: blocks,
-        pages_per_block: pages,
-        page_bytes: 512 * SECTORS,
-        oob_bytes: 16,
-    };
-    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
-    Layout::new(geometry, shape).expect("a small array")
-}
-
 /// Small arrays that export as many pages as they can.
 fn shapes() -> Vec<(Layout, Config)> {
     let mut found = Vec::new();
@@ -111,7 +99,7 @@ fn shapes() -> Vec<(Layout, Config)> {
         [(1, 12, 9), (2, 8, 5), (3, 12, 6), (1, 40, 4), (2, 16, 16)].into_iter().enumerate()
     {
         for slots in 1..3 {
-            let layout = layout(die_groups, blocks, pages);
+            let layout = layout(die_groups, 1, blocks, pages, 512 * SECTORS);
             let mut config = Config::new(&layout, 1, SECTORS);
             (config.reserve, config.low_water) = (1, 2);
             config.slots = slots;

@@ -6,8 +6,11 @@
 //! number of short histories, `GORDON_POWER_REQUESTS` the total number of requests of the long
 //! ones.
 
+mod common;
+
+use common::layout;
 use gordon_ftl::{Config, Victim};
-use gordon_nand::{FlashOp, Geometry, Layout, SuperPageShape};
+use gordon_nand::{FlashOp, Layout};
 use gordon_testkit::{Cut, Random, Request, Rig};
 use gordon_units::Lpn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -43,21 +46,6 @@ fn seeds(count: u64, mut run: impl FnMut(u64)) {
     }
 }
 
-fn layout(die_groups: u32, blocks: u32, pages: u32, slots: u32) -> Layout {
-    let geometry = Geometry {
-        buses: 1,
-        packages_per_bus: 1,
-        dies_per_package: die_groups,
-        planes_per_die: 1,
-        blocks_per_plane: blocks,
-        pages_per_block: pages,
-        page_bytes: 512 * SECTORS * slots,
-        oob_bytes: 16,
-    };
-    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
-    Layout::new(geometry, shape).expect("a small array")
-}
-
 fn between(random: &mut Random, least: u32, most: u32) -> u32 {
     least + u32::try_from(random.below((most - least + 1) as usize)).expect("small")
 }
@@ -68,7 +56,8 @@ fn device(random: &mut Random, summary_pages: u32) -> (Layout, Config) {
     loop {
         let (die_groups, slots) = (between(random, 1, 3), between(random, 1, 3));
         let (blocks, data_pages) = (between(random, 12, 20), between(random, 2, 5));
-        let layout = layout(die_groups, blocks, data_pages + summary_pages, slots);
+        let pages = data_pages + summary_pages;
+        let layout = layout(die_groups, 1, blocks, pages, 512 * SECTORS * slots);
         let reserve = between(random, 1, 2);
         let mut config = Config {
             slots,
@@ -258,7 +247,7 @@ fn stop(rig: &mut Rig) {
 /// shutdown every few hundred requests.
 fn life(seed: u64, requests: u64) {
     let random = &mut Random::new(seed);
-    let layout = layout(4, 48, 16, 4);
+    let layout = layout(4, 1, 48, 16, 4 * 512 * SECTORS);
     let mut config = Config {
         slots: 4,
         write_points: 4,
@@ -354,7 +343,7 @@ fn a_failed_program_does_not_reappear() {
     let mut failed = 0;
     seeds(300, |seed| {
         let random = &mut Random::new(seed);
-        let layout = layout(3, 16, 6, 1);
+        let layout = layout(3, 1, 16, 6, 512 * SECTORS);
         let config = Config { write_points: 3, durable: true, ..Config::new(&layout, 4, 1) };
         let mut rig = Rig::new(layout, config, random.next_u64());
         rig.faults = 150;
@@ -384,7 +373,7 @@ fn a_cut_between_two_snapshot_pages_loses_no_trims() {
     let histories = if number("GORDON_POWER_HISTORIES").is_some() { 4 } else { 1 };
     seeds(histories, |seed| {
         let random = &mut Random::new(seed);
-        let layout = layout(2, 64, 48, 1);
+        let layout = layout(2, 1, 64, 48, 512 * SECTORS);
         let mut config = Config { write_points: 2, durable: true, ..Config::new(&layout, 1, 1) };
         config.exported = u32::try_from(config.most_exported(&layout)).expect("small");
         assert!(config.snapshot_pages() > 1, "{}", config.exported);

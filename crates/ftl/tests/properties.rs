@@ -1,29 +1,16 @@
 //! Random sequences of requests on small arrays, with operations completing in random order,
 //! checked by `gordon_testkit::Rig`.
 
+mod common;
+
+use common::layout;
 use gordon_ftl::{Config, Victim};
-use gordon_nand::{Geometry, Layout, SuperPageShape};
+use gordon_nand::Layout;
 use gordon_testkit::{Random, Request, Rig};
 use gordon_units::Lpn;
 use proptest::prelude::*;
 
 const SECTORS: u32 = 4;
-
-/// An array of `die_groups` die groups of one die, with `sets` plane sets each.
-fn layout(die_groups: u32, sets: u32, blocks: u32, pages: u32) -> Layout {
-    let geometry = Geometry {
-        buses: 1,
-        packages_per_bus: 1,
-        dies_per_package: die_groups,
-        planes_per_die: sets,
-        blocks_per_plane: blocks,
-        pages_per_block: pages,
-        page_bytes: 512 * SECTORS,
-        oob_bytes: 16,
-    };
-    let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
-    Layout::new(geometry, shape).expect("a small array")
-}
 
 /// A request before it is scaled to a capacity: kind, place and length as fractions of 65536.
 #[derive(Clone, Debug)]
@@ -90,7 +77,7 @@ fn cases() -> impl Strategy<Value = Case> {
             let [bypass, combine, summary, durable, protected, idle_drain] = flags;
             // Half of the cases have no write buffer.
             let write_buffer = write_buffer.saturating_sub(10);
-            let layout = layout(die_groups, sets, blocks, pages);
+            let layout = layout(die_groups, sets, blocks, pages, 512 * SECTORS);
             let mut config = Config {
                 slots,
                 write_points,
@@ -162,7 +149,7 @@ proptest! {
 
 #[test]
 fn idle_collection_works_in_every_state() {
-    let layout = layout(1, 1, 24, 4);
+    let layout = layout(1, 1, 24, 4, 512 * SECTORS);
     let config = Config { durable: true, idle_water: u32::MAX, ..Config::new(&layout, 8, SECTORS) };
     let mut rig = Rig::new(layout, config, 1);
     for _ in 0..8 {
@@ -182,7 +169,7 @@ fn full_devices_accept_writes_indefinitely() {
         for (blocks, pages) in [(5, 2), (6, 3), (8, 5), (12, 9)] {
             for write_points in 1..4 {
                 for reserve in 1..3 {
-                    let layout = layout(die_groups, 1, blocks, pages);
+                    let layout = layout(die_groups, 1, blocks, pages, 512 * SECTORS);
                     let mut config = Config::new(&layout, 1, SECTORS);
                     config.write_points = write_points;
                     (config.reserve, config.low_water) = (reserve, reserve);
