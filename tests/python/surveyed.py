@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gordon.survey import Survey
 from gordon.survey.results import (
     GridMean,
@@ -11,6 +13,10 @@ from gordon.survey.results import (
     ServiceResult,
     TasksResult,
 )
+
+LOG = "spark-sort"
+#: Clusters for which the log needs seconds.
+SMALL: Any = {"space": "modern", "nodes": [1, 2, 4], "runs_per_day": 40.0}
 
 
 def of_grid(survey: Survey) -> GridResult:

@@ -1,14 +1,9 @@
-"""The total cost of a job: `gordon cost tco`, the objectives of surveys, sliders of the report, and
-`gordon explain`."""
+"""The total cost of a job: `gordon cost tco` and the objectives of surveys."""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
-import re
-import sys
-from itertools import pairwise
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -16,23 +11,18 @@ from typing import Any
 import numpy
 import pytest
 
-from browser import drawn, needs_browser
 from gordon import survey
 from gordon.cost import tco
 from gordon.cost.prices import price
 from gordon.cost.rent import break_even
-from gordon.survey import bill_page, doubts
-from gordon.survey.explain import explain
+from gordon.survey import doubts
 from spaces import MACHINES
-from surveyed import of_machines, of_tasks
+from surveyed import LOG, SMALL, of_machines, of_tasks
 
 from conftest import Run, raises
 
 Json = dict[str, Any]
-LOG = "spark-sort"
 YEAR_S = 365.25 * 86400
-#: Clusters for which the log needs seconds.
-SMALL: Any = {"space": "modern", "nodes": [1, 2, 4], "runs_per_day": 40.0}
 
 
 def test_the_parts_of_the_total_follow_from_the_inputs(run: Run) -> None:
@@ -574,175 +564,3 @@ def test_a_ranking_says_how_sure_the_cheapest_design_is(run: Run) -> None:
         *("--runs-per-day", "40"),
     )
     assert "draws of all inputs" in ran.out
-
-
-@needs_browser
-def test_the_page_computes_the_same_bills(tmp_path: Path) -> None:
-    from gordon.survey import tasks_page
-
-    result = of_tasks(survey.run(LOG, **SMALL))
-    page = tmp_path / "tasks.html"
-    page.write_text(tasks_page.render(result), encoding="utf-8")
-    text = drawn(page, tmp_path)
-    table = re.search(r'<table id="bill-table">(.*?)</table>', text, re.DOTALL)
-    assert table is not None
-    rows = re.findall(r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td>", table[1])
-    assert rows
-    bills = {row["id"]: row["bill"] for row in result["designs"]}
-    for id, total in rows:
-        bill = bills[id]
-        assert bill is not None
-        assert float(total.replace(",", "")) == pytest.approx(bill["total"], rel=0.01)
-    # Slower ones of the front are cheaper.
-    totals = [float(total.replace(",", "")) for _, total in rows]
-    assert all(before >= after for before, after in pairwise(totals))
-
-
-#: Moves a slider of the page to the place of a value, and marks the end.
-MOVE = """<script>addEventListener("load", () => setTimeout(() => {
-  for (const [key, value] of Object.entries(%s)) {
-    const slider = document.querySelector(`[data-slider="${key}"]`);
-    slider.value = slider.dataset.log ? Math.log10(value) : value;
-    slider.dispatchEvent(new Event("input"));
-  }
-  document.body.dataset.moved = "1";
-}, 1000));</script></body>"""
-
-
-def moved(result: Any, values: Json, folder: Path) -> tuple[list[tuple[str, float]], str]:
-    """The front of a page whose sliders are moved, with its totals, and the HTML of the part."""
-    from gordon.survey import tasks_page
-
-    page = folder / "moved.html"
-    text = tasks_page.render(result)
-    assert "</body>" in text
-    page.write_text(text.replace("</body>", MOVE % json.dumps(values)), encoding="utf-8")
-    html = drawn(page, folder)
-    assert 'data-moved="1"' in html
-    table = re.search(r'<table id="bill-table">(.*?)</table>', html, re.DOTALL)
-    assert table is not None
-    rows = re.findall(r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td>", table[1])
-    return [(id, float(total.replace(",", ""))) for id, total in rows], html
-
-
-def front_of(result: Any, use: Json) -> list[tuple[str, float]]:
-    """The front of time and total of the same designs with another use, without the page."""
-    rows = result["designs"]
-    made = doubts.bills([(row["bill"]["inputs"], result["operation"] | use) for row in rows])
-    known = [
-        (row["tasks"]["time_s_high"], bill["total"], row["id"])
-        for row, bill in zip(rows, made, strict=True)
-        if bill["total"] is not None
-    ]
-    front: list[tuple[str, float]] = []
-    for _, total, id in sorted(known):
-        if not front or total < front[-1][1]:
-            front.append((id, total))
-    return front
-
-
-@needs_browser
-def test_sliders_move_the_front_as_another_run_would(tmp_path: Path) -> None:
-    result = of_tasks(survey.run(LOG, **SMALL))
-    at_start, _ = moved(result, {}, tmp_path)
-    # Nodes for a year at a high tariff, that run the job seldom or often.
-    for values in (
-        {"price_per_kwh": 0.6},
-        {"years": 1},
-        {"runs_per_day": 4},
-        {"price_per_kwh": 0.6, "years": 1.5, "runs_per_day": 400},
-    ):
-        front, _ = moved(result, values, tmp_path)
-        assert front != at_start
-        wanted = front_of(result, values)
-        assert [id for id, _ in front] == [id for id, _ in wanted]
-        for (_, total), (_, ours) in zip(front, wanted, strict=True):
-            assert total == pytest.approx(ours, rel=0.02)
-
-
-@needs_browser
-def test_a_slider_shows_the_value_of_the_run_and_a_page_without_a_front_says_so(
-    tmp_path: Path,
-) -> None:
-    odd = SMALL | {"years": 0.13, "price_kwh": 0.1234}
-    result = of_tasks(survey.run(LOG, **odd))
-    front, html = moved(result, {}, tmp_path)
-    shown = re.findall(r"<output>([^<]*)</output>", html)
-    assert shown == ["0.123", "0.130", "40.0"]
-    assert [id for id, _ in front] == [id for id, _ in front_of(result, {})]
-    assert re.search(r'id="bill-none" hidden', html)
-    none, html = moved(result, {"runs_per_day": 40_000}, tmp_path)
-    assert none == []
-    assert re.search(r'id="bill-none"(?! hidden)', html)
-
-
-def test_a_page_without_totals_has_no_such_part() -> None:
-    result = of_machines_without_prices()
-    assert bill_page.of(result, result["designs"]) is None
-
-
-def of_machines_without_prices() -> Any:
-    result: Any = of_tasks(survey.run(LOG, **SMALL))
-    for row in result["designs"]:
-        row["bill"]["total"] = None
-    return result
-
-
-def test_an_explanation_adds_up(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = of_tasks(survey.run(LOG, **SMALL))
-    found = explain(result, "2 x framework-desktop/nvme-tlc-1tb")
-    assert sum(part["share"] for part in found["time"]) == pytest.approx(1)
-    assert sum(part["amount"] for part in found["time"]) == pytest.approx(found["time_s"])
-    assert sum(part["amount"] for part in found["energy"]) == pytest.approx(found["energy_j"])
-    assert sum(part["amount"] for part in found["money"]) == pytest.approx(found["total"])
-    assert all(one["id"] != found["design"] for one in found["instead"])
-    file = tmp_path / "result.json"
-    file.write_text(json.dumps(result))
-    ran = run("explain", str(file))
-    assert ran.status == 0, ran.err
-    with file.open() as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        assert run("explain", "-").out == ran.out
-    assert "recommended" in ran.out
-
-
-def test_explanations_of_a_trace_and_of_a_grid(trace: str, surveyed: str) -> None:
-    of_job = explain(of_machines(survey.run(trace, space="modern")))
-    assert of_job["model"] == "job"
-    of_grid = explain(json.loads(surveyed))
-    assert {part["what"] for part in of_grid["energy"]} >= {"cpu", "memory", "storage"}
-    assert of_grid["money"] == []
-
-
-def test_explain_refuses_other_files(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = tmp_path / "other.json"
-    for text, words in (
-        ("{}", "is not the result of a survey"),
-        ("not JSON", "is not the result of a survey"),
-        ('{"designs": [], "model": "job", "jobs": {"a": 1}}', "one job is explained"),
-        ('{"designs": [], "model": "service", "load": {}}', "is of a service"),
-        ('{"designs": null, "model": "job"}', "lacks what this version writes"),
-        ('{"designs": [{}], "model": "job", "space": {}}', "lacks what this version writes"),
-    ):
-        other.write_text(text)
-        ran = run("explain", str(other))
-        assert ran.status in (1, 2)
-        assert words in ran.err
-    # What a person, or another version, left out of a result.
-    whole: Json = dict(of_tasks(survey.run(LOG, **SMALL | {"nodes": [1]})))
-    for key in ("model", "designs", "space"):
-        other.write_text(json.dumps({name: of for name, of in whole.items() if name != key}))
-        run("explain", str(other)).refused("not-a-result")
-    for key in ("tasks", "limits", "nodes"):
-        rows = [{name: of for name, of in row.items() if name != key} for row in whole["designs"]]
-        other.write_text(json.dumps(whole | {"designs": rows}))
-        run("explain", str(other)).refused("not-a-result")
-    other.write_text("[" * 100_000)
-    run("explain", str(other)).refused("not-a-result")
-    monkeypatch.setattr(sys, "stdin", io.StringIO("{}"))
-    run("explain", "-").refused("not-a-result", "standard input")
-    ran = run("explain", str(tmp_path / "missing.json"))
-    assert ran.status == 1
-    assert "cannot read" in ran.err

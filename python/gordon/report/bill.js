@@ -46,10 +46,12 @@
   // Designs with their bills, and those on the front of time and total.
   function billed() {
     const all = result.designs.filter((d) => d.bill && (!isService || d.keeps_up)).map((d) => ({ d, bill: bill(d.bill.inputs) })).filter(({ bill }) => bill.total !== null);
-    const high = ({ d }) => compared(d);
+    // In single precision, as the survey compares: equal sums may differ in the last digits.
+    const high = ({ d }) => Math.fround(compared(d));
+    const total = ({ bill }) => Math.fround(bill.total);
     let least = Infinity;
-    const sorted = [...all].sort((a, b) => high(a) - high(b) || a.bill.total - b.bill.total);
-    return [all, sorted.filter(({ bill }) => bill.total < least && ((least = bill.total), true))];
+    const sorted = [...all].sort((a, b) => high(a) - high(b) || total(a) - total(b));
+    return [all, sorted.filter((one) => total(one) < least && ((least = total(one)), true))];
   }
 
   // What the chart and the table are of, also in print, which has no sliders.

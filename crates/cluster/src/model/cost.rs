@@ -218,17 +218,18 @@ impl Compared {
         if !self.goals.allows(figures) {
             return;
         }
-        let all: Option<Vec<f64>> = self.objectives.iter().map(|one| figures.of(*one)).collect();
-        if let Some(all) = all {
+        let of = |objective: &Objective| figures.of(*objective).map(without_last_digits);
+        if let Some(all) = self.objectives.iter().map(of).collect::<Option<Vec<f64>>>() {
             choice.compare(REPORTED, number, &all);
         }
-        let cost = figures.price.unwrap_or(f64::INFINITY);
-        choice.propose(FASTEST, number, [figures.time, cost, 0.0]);
+        let time = without_last_digits(figures.time);
+        let cost = of(&Objective::Price).unwrap_or(f64::INFINITY);
+        choice.propose(FASTEST, number, [time, cost, 0.0]);
         for (front, objective) in (REPORTED + 1..).zip(&self.costs) {
-            let Some(value) = figures.of(*objective) else { continue };
+            let Some(value) = of(objective) else { continue };
             let then = if *objective == Objective::Price { 0.0 } else { cost };
-            choice.propose(objective.name(), number, [value, figures.time, then]);
-            choice.compare(front, number, &[figures.time, value]);
+            choice.propose(objective.name(), number, [value, time, then]);
+            choice.compare(front, number, &[time, value]);
         }
     }
 
@@ -248,6 +249,13 @@ impl Compared {
     }
 }
 
+/// A figure in single precision: sums of the same numbers in another order are equal.
+fn without_last_digits(figure: f64) -> f64 {
+    #[allow(clippy::cast_possible_truncation)]
+    let single = figure as f32;
+    single.into()
+}
+
 /// A recommended design, and the fastest one.
 #[derive(Clone, Copy)]
 pub(super) struct Recommended {
@@ -264,4 +272,36 @@ fn least_within(front: &Front, time: f64) -> Option<u64> {
     let costs = &front.objectives[1];
     let first = costs[..within].iter().position(|cost| *cost == costs[last])?;
     Some(front.numbers[first])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::survey::choose_among;
+
+    #[test]
+    fn equal_sums_with_other_last_digits_do_not_decide() {
+        let sums = [0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1];
+        assert!(sums[0] > sums[1]);
+        for objectives in [vec![Objective::Time, Objective::Tco], vec![Objective::Tco]] {
+            let compared = Compared::by(objectives, &Goals::default());
+            // The first is also the best where a price breaks the tie.
+            let figures = [0, 1].map(|number: usize| Figures {
+                time: sums[number],
+                price: Some(1.0 + number as f64),
+                tco: Some(sums[number]),
+                ..Figures::default()
+            });
+            let compare = |choice: &mut Choice, number: u64, one: &(usize, Figures)| {
+                compared.compare(number, &one.1, choice);
+            };
+            let numbered: Vec<_> = figures.into_iter().enumerate().collect();
+            let (fronts, names) = (compared.fronts(), compared.names());
+            let found = choose_among(&numbered, &fronts, names, |one| one.0.to_string(), compare);
+            for name in ["fastest", "least-tco"] {
+                let named = found.named.iter().find(|(known, _)| *known == name);
+                assert_eq!(named, Some(&(name, Some("0".to_owned()))));
+            }
+        }
+    }
 }
