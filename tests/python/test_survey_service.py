@@ -11,7 +11,10 @@ import pytest
 
 import sadf
 from browser import Document, drawn, loads, needs_browser
+from gordon import survey
+from gordon.survey.explain import explain
 from spaces import BOTH, GRID, MACHINES
+from surveyed import of_service
 
 from conftest import Run
 
@@ -401,6 +404,14 @@ def test_the_cost_of_a_service_has_its_range_and_says_what_traces_lack(run: Run)
     ran = run(*words, "--requests-per-s", "50", "--nodes", "3")
     assert "a million requests" in ran.out
     run(*words, "--requests-per-s", "0").refused("out-of-range", "--requests-per-s")
+    # A service uses a machine at all hours, whatever the space says of jobs.
+    common = ("--service", "--space", "owned.toml", "--reference", "small", "--json", "s.json")
+    for hours, given in ((8766, ()), (4000, ("--set", "ownership.hours_per_year=4000"))):
+        ran = run("survey", trace, *common, *given)
+        assert ran.status == 0, ran.err
+        rows = json.loads(Path("s.json").read_text())["designs"]
+        alone = next(row for row in rows if (row["machine"], row["nodes"]) == ("small", 1))
+        assert alone["price_per_month"] == pytest.approx(1000 / (5 * hours) * 730)
 
 
 def test_limits_of_a_service_leave_designs_out(run: Run) -> None:
@@ -491,3 +502,36 @@ def test_a_warning_about_a_missing_section_is_given_once(run: Run) -> None:
     assert "-n DEV" in text
     assert "the network is not judged" not in text
     assert "storage is not judged" not in text
+
+
+def test_an_explanation_of_a_service(run: Run) -> None:
+    Path("owned.toml").write_text(OWNED)
+    trace = converted(run, record(), "web1")
+    options: Any = {"space": "owned.toml", "reference": "small", "objective": "tco"}
+    result = of_service(survey.run(trace, service=True, headroom=0.85, nodes=[1, 2], **options))
+    found = explain(result)
+    assert "uses" in found
+    verdict = result["verdict"]
+    assert verdict is not None
+    assert found["design"] == verdict["id"]
+    assert found["is_recommended"]
+    row = next(row for row in result["designs"] if row["id"] == found["design"])
+    assert {one["what"]: one["use"] for one in found["uses"]} == row["use"]
+    known = [one["use"] for one in found["uses"] if one["use"] is not None]
+    assert known == sorted(known, reverse=True)
+    for one in found["uses"]:
+        if one["use"]:
+            assert one["load_factor"] == pytest.approx((1 - result["headroom"]) / one["use"])
+    assert sum(part["amount"] for part in found["money"]) == pytest.approx(found["total"])
+    slower = next(row for row in result["designs"] if row["keeps_up"] is False)
+    dearer = next(row for row in result["designs"] if row["id"].startswith("2 x hungry"))
+    assert [one["id"] for one in explain(result, dearer["id"])["instead"]] == [found["design"]]
+    file = Path("result.json")
+    file.write_text(json.dumps(result))
+    ran = run("explain", "result.json", "--json", "explained.json")
+    assert ran.status == 0, ran.err
+    assert "keeps up with" in ran.out
+    assert "takes load x" in ran.out
+    assert json.loads(Path("explained.json").read_text()) == found
+    ran = run("explain", "result.json", "--design", slower["id"])
+    assert "does not keep up" in ran.out

@@ -53,7 +53,7 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
 
     output.check(json_path, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
-        # The policy, of which the kind of the result depends, is one of the options.
+        # The kind of the result depends on the policy, which is one of the options.
         result: Any = cache.replay(trace, progress=progress.tick, **_given(given))
     announce_pipe(trace, given, result["input"])
 

@@ -4,22 +4,33 @@ from collections.abc import Callable, Sequence
 
 from gordon.cli.terminal import Column, Output
 from gordon.human import duration, figures, short
-from gordon.survey.explain import Explanation, Share
+from gordon.survey.explain import Explained, Explanation, ServiceExplanation, Share, Use
 from gordon.survey.machines import in_words
 
 
-def show_explanation(console: Output, found: Explanation) -> None:
-    """The parts of time, energy and money, and the designs that are better in one figure."""
+def show_explanation(console: Output, found: Explanation | ServiceExplanation) -> None:
+    """The parts of what a design takes and costs, and the designs that are better in one figure."""
+    if "uses" in found:
+        _show_service(console, found)
+    else:
+        _show_job(console, found)
+
+
+def _title(found: Explained) -> str:
     names = ["recommended"] if found["is_recommended"] else []
     names += found["names"]
     about = f" ({', '.join(names)})" if names else ""
     front = "on the front" if found["is_on_front"] else "not on the front"
+    return f"{found['design']} of {found['space']}{about}, {front}"
+
+
+def _show_job(console: Output, found: Explanation) -> None:
     ends = ""
-    if "time_s_low" in found and "time_s_high" in found:
-        ends = f" ({duration(found['time_s_low'])} to {duration(found['time_s_high'])})"
+    low, high = found["time_s_low"], found["time_s_high"]
+    if low is not None and high is not None:
+        ends = f" ({duration(low)} to {duration(high)})"
     console.text(
-        f"{found['design']} of {found['space']}{about}, {front}: {duration(found['time_s'])}{ends} "
-        f"by the {found['model']} model"
+        f"{_title(found)}: {duration(found['time_s'])}{ends} by the {found['model']} model"
     )
     parts = found["time"]
     console.table(
@@ -39,16 +50,64 @@ def show_explanation(console: Output, found: Explanation) -> None:
             f"to {duration(widest['high_s'])}"
         )
     _shares(console, "energy", found["energy"], lambda amount: short(amount, "J"))
-    currency = found["currency"] or ""
-    _shares(console, "total of a run", found["money"], lambda v: f"{figures(v)} {currency}")
-    for one in found["instead"]:
-        ratios = ", ".join(f"{name} x {figures(value)}" for name, value in one["ratios"].items())
-        console.text(f"least {in_words(one['better'])}: {one['id']} ({ratios})")
+    _show_costs(console, found, "total of a run")
     if parts and parts[0]["remedy"]:
         console.text(
             f"first: {parts[0]['remedy']} ({_words(parts[0]['what'])} is "
             f"{parts[0]['share']:.0%} of the time)"
         )
+
+
+def _show_service(console: Output, found: ServiceExplanation) -> None:
+    keeps = {True: "keeps up", False: "does not keep up", None: "may not keep up"}
+    limit = 1.0 - found["headroom"]
+    text = f"{_title(found)}: {keeps[found['keeps_up']]} with {found['headroom']:.0%} headroom"
+    if found["power_w"] is not None:
+        text += f", {short(found['power_w'], 'W')}"
+    console.text(text)
+    uses = found["uses"]
+    console.table(
+        [
+            Column("resource", [one["what"] for one in uses]),
+            Column("use", [_share_of(one["use"]) for one in uses], right=True),
+            Column("range", [_range_of(one) for one in uses], right=True),
+            Column("peak", [_share_of(one["peak"]) for one in uses], right=True),
+            Column("takes load x", [_factor(one["load_factor"]) for one in uses], right=True),
+            Column("lower with", [one["remedy"] for one in uses], wraps=True),
+        ]
+    )
+    console.text(
+        f"use: not exceeded in 99% of the time; the headroom allows {limit:.0%}. takes load x: the "
+        "load, relative to the recorded one, at which a resource has no more than the headroom left"
+    )
+    _show_costs(console, found, "total of a month")
+    first = next((one for one in uses if one["what"] == found["limited_by"]), None)
+    if first is not None:
+        console.text(f"first: {first['remedy']} ({first['what']} is used the most)")
+
+
+def _share_of(use: float | None) -> str:
+    return "unknown" if use is None else f"{use:.0%}"
+
+
+def _range_of(use: Use) -> str:
+    if "range" not in use:
+        return ""
+    low, high = use["range"]
+    return f"{_share_of(low)} to {'any' if high is None else _share_of(high)}"
+
+
+def _factor(factor: float | None) -> str:
+    return "" if factor is None else figures(factor)
+
+
+def _show_costs(console: Output, found: Explained, total: str) -> None:
+    """The parts of the total, and better designs."""
+    currency = found["currency"] or ""
+    _shares(console, total, found["money"], lambda amount: f"{figures(amount)} {currency}")
+    for one in found["instead"]:
+        ratios = ", ".join(f"{name} x {figures(value)}" for name, value in one["ratios"].items())
+        console.text(f"least {in_words(one['better'])}: {one['id']} ({ratios})")
 
 
 def _shares(

@@ -1,15 +1,16 @@
 """Where the time, the energy and the money of a design go, and what to change first.
 
 All figures are those of a survey's result. The time without a part, all else equal, is the least
-that a better part can make of it (Amdahl's law).
+that a better part can make of it (Amdahl's law). The designs of a service have no time: the use of
+their resources says how much more load they take.
 """
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import fspath
 from pathlib import Path as FilePath
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, final
 
 from gordon import __version__
 from gordon.errors import GordonError
@@ -39,12 +40,25 @@ REMEDIES = {
     "startup": "executors that are already running",
 }
 
+#: Changes that lower the use of a resource of a service.
+MORE = {
+    "cpu": "faster cores, more of them, or more nodes",
+    "memory": "more memory, or more nodes",
+    "disk": "faster storage, or more nodes",
+    "network": "a faster network, or more nodes",
+}
+
 #: Characters of a list of names that nobody reads.
 _LONG = 200
 #: Share of a time that is the rounding of its sum.
 ROUNDING = 1e-9
 #: Keys that each design of a result has.
 _KEYS = {"id", "limits", "names", "pareto"}
+_SERVICE_KEYS = {"id", "use", "keeps_up", "names", "pareto"}
+
+
+#: The figures of a design of a result that are known, by the names of the objectives.
+_Figures = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, float]]
 
 
 class Share(TypedDict):
@@ -80,8 +94,8 @@ class Instead(TypedDict):
     ratios: dict[str, float]
 
 
-class Explanation(TypedDict):
-    """The explanation of one design of a survey."""
+class Explained(TypedDict):
+    """The part of an explanation that does not depend on the model."""
 
     version: str
     design: str
@@ -91,18 +105,54 @@ class Explanation(TypedDict):
     model: str
     space: str
     currency: str | None
+    #: Of the total of a run; of a service, of a month.
+    money: list[Share]
+    total: float | None
+    instead: list[Instead]
+
+
+@final
+class Explanation(Explained):
+    """The explanation of one design of a survey of a job."""
+
     time_s: float
-    time_s_low: NotRequired[float]
-    time_s_high: NotRequired[float]
+    #: The range of the time; None if its model has none.
+    time_s_low: float | None
+    time_s_high: float | None
     energy_j: float | None
     #: The largest first.
     time: list[Part]
     doubts: list[Doubt]
     energy: list[Share]
-    #: Of the total of a run.
-    money: list[Share]
-    total: float | None
-    instead: list[Instead]
+
+
+class Use(TypedDict):
+    """The use of a resource of a service."""
+
+    what: str
+    #: The use that is not exceeded in 99 % of the time; None if it is unknown.
+    use: float | None
+    #: The ends of `use`, where the record leaves it open. The upper end is None if nothing bounds
+    #: it.
+    range: NotRequired[list[float | None]]
+    #: The highest use of a sample.
+    peak: float | None
+    #: The recorded load times this number is the most for which the headroom is left.
+    load_factor: float | None
+    remedy: str
+
+
+@final
+class ServiceExplanation(Explained):
+    """The explanation of one design of a survey of a service."""
+
+    headroom: float
+    keeps_up: bool | None
+    limited_by: str
+    #: The most used first; unknown ones last.
+    uses: list[Use]
+    power_w: float | None
+    price_per_month: float | None
 
 
 def read(path: Path) -> Config:
@@ -134,15 +184,10 @@ def read(path: Path) -> Config:
             "survey one of the runs",
             kind="several-jobs",
         )
-    if "load" in result:
-        raise GordonError(
-            f"{name} is of a service, whose designs have no time",
-            "its table has the use of each resource",
-            kind="wrong-model",
-        )
     rows = result["designs"]
+    keys = _SERVICE_KEYS if _is_service(result) else _KEYS
     is_whole = isinstance(result.get("space"), dict) and isinstance(rows, list)
-    if not is_whole or not all(isinstance(row, dict) and row.keys() >= _KEYS for row in rows):
+    if not is_whole or not all(isinstance(row, dict) and row.keys() >= keys for row in rows):
         raise GordonError(
             f"{name} lacks what this version writes of a survey",
             "survey again, with --json RESULT.json",
@@ -151,12 +196,18 @@ def read(path: Path) -> Config:
     return result
 
 
-def explain(result: Mapping[str, Any], design: str | None = None) -> Explanation:
+def _is_service(result: Mapping[str, Any]) -> bool:
+    return "load" in result
+
+
+def explain(
+    result: Mapping[str, Any], design: str | None = None
+) -> Explanation | ServiceExplanation:
     """Explains a design of the result of a survey: by default the recommended one, otherwise
-    the fastest. Raises GordonError for a design that the result does not have, and for a result
-    that lacks what a survey writes, which a file may."""
+    the fastest, or of a service the one that lacks least. Raises GordonError for a design that the
+    result does not have, and for a result that lacks what a survey writes, which a file may."""
     try:
-        return _explained(result, design)
+        return (_of_service if _is_service(result) else _of_job)(result, design)
     except GordonError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError) as error:
@@ -167,49 +218,86 @@ def explain(result: Mapping[str, Any], design: str | None = None) -> Explanation
         ) from error
 
 
-def _explained(result: Mapping[str, Any], design: str | None) -> Explanation:
+def _chosen(
+    result: Mapping[str, Any], design: str | None, best: Callable[[Mapping[str, Any]], float]
+) -> Mapping[str, Any]:
+    """The design of this name, or the recommended one, or the first by `best`."""
     rows = {row["id"]: row for row in result["designs"]}
-    verdict = result.get("verdict") or {}
-    by_time = sorted(rows.values(), key=lambda row: _outcome(result, row)["time_s"])
-    if not by_time:
+    if not rows:
         raise GordonError("the result has no design", "survey with --rows 1000", kind="no-designs")
-    id = design or verdict.get("id") or by_time[0]["id"]
+    first = min(rows.values(), key=best)["id"]
+    id = design or (result.get("verdict") or {}).get("id") or first
     if id not in rows:
         error = unknown("design of the result", id, list(rows))
-        near = (
-            error.hint
-            if len(error.hint) < _LONG
-            else f"one of its {len(rows)}, as `{by_time[0]['id']}`"
-        )
+        near = error.hint if len(error.hint) < _LONG else f"one of its {len(rows)}, as `{first}`"
         hint = f"{near}; --rows of gordon survey says how many are in it"
         raise GordonError(error.message, hint, kind=error.kind)
-    row = rows[id]
-    of = _outcome(result, row)
+    chosen: Mapping[str, Any] = rows[id]
+    return chosen
+
+
+def _common(result: Mapping[str, Any], row: Mapping[str, Any], figures: _Figures) -> Explained:
     bill: BillReport | None = row.get("bill")
-    found: Explanation = {
+    return {
         "version": __version__,
-        "design": id,
+        "design": row["id"],
         "names": row["names"],
         "is_on_front": row["pareto"],
-        "is_recommended": id == verdict.get("id"),
+        "is_recommended": row["id"] == (result.get("verdict") or {}).get("id"),
         "model": result["model"],
         "space": result["space"]["name"],
         "currency": result["space"].get("currency"),
+        "money": [] if bill is None else _money(bill),
+        "total": None if bill is None else bill["total"],
+        "instead": _instead(result, row, figures),
+    }
+
+
+def _of_job(result: Mapping[str, Any], design: str | None) -> Explanation:
+    row = _chosen(result, design, lambda row: float(_outcome(result, row)["time_s"]))
+    of = _outcome(result, row)
+    return {
+        **_common(result, row, _figures),
         "time_s": of["time_s"],
+        "time_s_low": of.get("time_s_low"),
+        "time_s_high": of.get("time_s_high"),
         "energy_j": of["energy_j"],
         "time": _time(row["limits"], of["time_s"]),
         "doubts": [
             {"what": what, "low_s": low, "high_s": high}
             for what, (low, high) in of.get("range_by_s", {}).items()
         ],
-        "energy": _energy(row, of, bill),
-        "money": [] if bill is None else _money(bill),
-        "total": None if bill is None else bill["total"],
-        "instead": _instead(result, row),
+        "energy": _energy(row, of, row.get("bill")),
     }
-    if "time_s_low" in of:
-        found |= {"time_s_low": of["time_s_low"], "time_s_high": of["time_s_high"]}
-    return found
+
+
+def _of_service(result: Mapping[str, Any], design: str | None) -> ServiceExplanation:
+    near = result.get("nearest") or result.get("maybe") or {}
+    row = _chosen(result, design or (result.get("verdict") or near).get("id"), lambda _: 0.0)
+    limit = 1.0 - result["headroom"]
+    uses: list[Use] = []
+    for what, use in row["use"].items():
+        found: Use = {
+            "what": what,
+            "use": use,
+            "peak": row["peak"].get(what),
+            "load_factor": limit / use if use else None,
+            "remedy": MORE[what],
+        }
+        if what in row["range"]:
+            found["range"] = row["range"][what]
+        uses.append(found)
+    return {
+        **_common(result, row, _service_figures),
+        "headroom": result["headroom"],
+        "keeps_up": row["keeps_up"],
+        "limited_by": row["limited_by"],
+        "uses": sorted(
+            uses, key=lambda one: -1.0 if one["use"] is None else one["use"], reverse=True
+        ),
+        "power_w": row["power_w"],
+        "price_per_month": row["price_per_month"],
+    }
 
 
 def _outcome(result: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -278,13 +366,13 @@ def _money(bill: BillReport) -> list[Share]:
     return sorted(shares, key=lambda share: -share["share"])
 
 
-def _instead(result: Mapping[str, Any], row: Mapping[str, Any]) -> list[Instead]:
+def _instead(result: Mapping[str, Any], row: Mapping[str, Any], figures: _Figures) -> list[Instead]:
     """The best of the front in each figure that is better than a design."""
-    own = _figures(result, row)
+    own = figures(result, row)
     front = [one for one in result["designs"] if one["pareto"] and one["id"] != row["id"]]
     found: list[Instead] = []
     for figure, value in own.items():
-        others = [(one["id"], _figures(result, one)) for one in front]
+        others = [(one["id"], figures(result, one)) for one in front]
         known = [(of[figure], id, of) for id, of in others if figure in of]
         if not known:
             continue
@@ -307,6 +395,18 @@ def _figures(result: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, flo
         "time": of["time_s"],
         "price": of.get("price"),
         "energy": of["energy_j"],
+        "tco": bill.get("total"),
+        "carbon": bill.get("carbon_kg"),
+    }
+    return {OBJECTIVES[key]: value for key, value in values.items() if value is not None}
+
+
+def _service_figures(_: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of a design of a service that are known, by the names of the objectives."""
+    bill = row.get("bill") or {}
+    values: dict[Objective, float | None] = {
+        "price": row["price_per_month"],
+        "energy": row["power_w"],
         "tco": bill.get("total"),
         "carbon": bill.get("carbon_kg"),
     }

@@ -55,6 +55,10 @@ _BY: Final[dict[Objective, ServiceVerdictBy]] = {
 RESOURCES = {"cpu": "processor", "memory": "memory", "disk": "storage", "network": "network"}
 
 
+#: Hours of a year in which machines of a service are used.
+_ALWAYS_ON = {"value": 8766.0, "assumed": "a service is on all the time"}
+
+
 class Service(OfMachines[ServiceSurvey, ServiceResult]):
     """Machines, and numbers of them, by the `service` model."""
 
@@ -75,6 +79,9 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
                 kind="out-of-range",
             )
         self.requests_per_s = requests
+        if "ownership" in chosen:
+            # --set may give another value, which is applied later.
+            chosen["ownership"]["hours_per_year"] = _ALWAYS_ON
         with spaces.blamed(request.space, request.set_values):
             catalogue = self.read(request, chosen)
         common = request.config()
