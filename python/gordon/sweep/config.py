@@ -24,7 +24,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from gordon import parts, tables
+from gordon import own, parts, tables
 from gordon.errors import GordonError, located
 from gordon.files import read_text
 from gordon.sweep import axes
@@ -95,39 +95,43 @@ class Sweep:
     @property
     def paths(self) -> list[str]:
         """The files and folders that the sweep reads."""
-        lists = {name: [value] for name, value in self.settings.items()} | self.ranges
-        found = (self._path(name, value) for name, values in lists.items() for value in values)
-        return [path for path in found if path is not None]
+        return [self._at(file) for file in self._files]
 
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The files and folders that the sweep reads, as written, and their SHA-256. Raises
         GordonError for one that cannot be read."""
-        lists = {name: [value] for name, value in self.settings.items()} | self.ranges
-        return {
-            str(value): digest(path)
-            for name, values in lists.items()
-            for value in values
-            if (path := self._path(name, value)) is not None
-        }
+        return {file: digest(self._at(file)) for file in self._files}
 
     def inputs_of(self, number: int) -> dict[str, str]:
         """The files and folders that a configuration reads."""
         written = self.settings | self.parameters(number)
-        read = [str(v) for k, v in written.items() if self._path(k, v) is not None]
-        return {path: self.inputs[path] for path in read}
+        read = [file for k, v in written.items() if (file := self._file(k, v)) is not None]
+        return {file: self.inputs[file] for file in read}
 
-    def _path(self, name: str, value: Any) -> str | None:
-        """The path of the file that a value names. None: it names none."""
-        if name not in (*INPUTS, *NAMES_OR_FILES):
-            return None
-        path = (self.folder / str(value)).absolute()
-        is_input = name in INPUTS or (str(value) not in _names() and path.is_file())
-        return str(path) if is_input else None
+    @property
+    def _files(self) -> list[str]:
+        lists = {name: [value] for name, value in self.settings.items()} | self.ranges
+        found = (self._file(name, value) for name, values in lists.items() for value in values)
+        return [file for file in found if file is not None]
+
+    def _file(self, name: str, value: Any) -> str | None:
+        """The file or folder that a value names, as written. None: it names none."""
+        written = str(value)
+        if own.is_place(value):
+            return written.rpartition(":")[0]
+        if name in INPUTS:
+            return written
+        may_be_file = name in NAMES_OR_FILES and written not in _names()
+        return written if may_be_file and Path(self._at(written)).is_file() else None
+
+    def _at(self, file: str) -> str:
+        return str((self.folder / file).absolute())
 
     def _complete(self, name: str, value: Any) -> Any:
-        path = self._path(name, value)
-        return value if path is None else path
+        """A value whose path, if it has one, is complete. A policy is `FILE.py:CLASS`."""
+        file = self._file(name, value)
+        return value if file is None else self._at(file) + str(value).removeprefix(file)
 
     def check(self) -> None:
         """Raises GordonError for a value that the command refuses, or an unreadable file."""
