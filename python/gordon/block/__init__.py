@@ -11,7 +11,6 @@ A failure raises `gordon.GordonError`.
 
 import http.client
 import json
-import socket as sockets
 from collections.abc import Callable, Sequence
 from os import fspath
 from urllib.parse import urlsplit
@@ -37,6 +36,7 @@ from gordon.reports.block import (
     Ready,
     RepairReport,
 )
+from gordon.unix_http import UnixConnection
 
 __all__ = [
     "CheckResult",
@@ -53,6 +53,9 @@ __all__ = [
     "stat",
     "wear",
 ]
+
+#: Time to wait for the status of a device.
+_PATIENCE_S = 10.0
 
 FAULTS = (
     "program_failures",
@@ -223,19 +226,6 @@ def serve(
     return StatusResult(status)
 
 
-class _Unix(http.client.HTTPConnection):
-    """HTTP over a unix socket."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=10)
-        self.path = path
-
-    def connect(self) -> None:
-        self.sock = sockets.socket(sockets.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
-
-
 def stat(socket: str | None = None, url: str | None = None) -> StatusResult:
     """The status of a served device, read from its Unix socket or from the URL of `--metrics`.
 
@@ -244,10 +234,11 @@ def stat(socket: str | None = None, url: str | None = None) -> StatusResult:
     where = url if socket is None else socket
     try:
         if socket is not None:
-            connection: http.client.HTTPConnection = _Unix(f"{socket}.stat")
+            connection: http.client.HTTPConnection = UnixConnection(f"{socket}.stat", _PATIENCE_S)
         else:
             parts = urlsplit(str(url))
-            connection = http.client.HTTPConnection(parts.netloc or parts.path, timeout=10)
+            address = parts.netloc or parts.path
+            connection = http.client.HTTPConnection(address, timeout=_PATIENCE_S)
         connection.request("GET", "/status")
         response = connection.getresponse()
         found: BlockStatus = json.loads(response.read())

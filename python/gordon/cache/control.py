@@ -2,33 +2,20 @@
 
 import http.client
 import json
-import socket as sockets
 from collections.abc import Mapping
 from typing import Any
 
 from gordon.errors import GordonError
+from gordon.unix_http import UnixConnection
 
 #: Time to wait for a server that checks all of its flash or fetches many paths.
 _PATIENCE_S = 3600.0
 
 
-class _Unix(http.client.HTTPConnection):
-    """HTTP over a Unix socket."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=_PATIENCE_S)
-        self.path = path
-
-    def connect(self) -> None:
-        self.sock = sockets.socket(sockets.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
-
-
 def request(socket: str, method: str, target: str, body: Mapping[str, object] | None = None) -> Any:
     """Sends a request to the server of a control socket. Raises GordonError if none answers."""
     try:
-        connection = _Unix(socket)
+        connection = UnixConnection(socket, _PATIENCE_S)
         connection.request(method, target, None if body is None else json.dumps(body))
         response = connection.getresponse()
         found = json.loads(response.read())
