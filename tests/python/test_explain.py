@@ -47,6 +47,18 @@ def test_explanations_of_a_trace_and_of_a_grid(trace: str, surveyed: str) -> Non
     assert of_grid["money"] == []
 
 
+def test_equal_figures_are_those_of_the_cheapest_design() -> None:
+    result: Any = of_tasks(survey.run(LOG, **SMALL))
+    by_id = {row["id"]: row for row in result["designs"]}
+    two, four = (by_id[f"{nodes} x core-ultra-265k/nvme-tlc-1tb"] for nodes in (2, 4))
+    assert two["tasks"]["time_s"] == pytest.approx(four["tasks"]["time_s"], rel=1e-9)
+    # The times of both are sums of the same numbers.
+    four["tasks"]["time_s"] = two["tasks"]["time_s"] * (1 - 1e-15)
+    found = explain(result, "1 x framework-desktop/nvme-tlc-1tb")
+    fastest = next(one for one in found["instead"] if "time" in one["better"])
+    assert fastest["id"] == two["id"]
+
+
 def test_explain_refuses_other_files(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

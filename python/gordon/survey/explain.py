@@ -373,10 +373,11 @@ def _instead(result: Mapping[str, Any], row: Mapping[str, Any], figures: _Figure
     found: list[Instead] = []
     for figure, value in own.items():
         others = [(one["id"], figures(result, one)) for one in front]
-        known = [(of[figure], id, of) for id, of in others if figure in of]
+        # Of equal ones the best in the other figures.
+        known = [(of[figure], [*of.values()], id, of) for id, of in others if figure in of]
         if not known:
             continue
-        best, id, of = min(known, key=lambda one: one[:2])
+        best, _, id, of = min(known, key=lambda one: one[:3])
         if best >= value:
             continue
         listed = next((one for one in found if one["id"] == id), None)
@@ -398,7 +399,7 @@ def _figures(result: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, flo
         "tco": bill.get("total"),
         "carbon": bill.get("carbon_kg"),
     }
-    return {OBJECTIVES[key]: value for key, value in values.items() if value is not None}
+    return _compared(values)
 
 
 def _service_figures(_: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, float]:
@@ -410,4 +411,11 @@ def _service_figures(_: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, 
         "tco": bill.get("total"),
         "carbon": bill.get("carbon_kg"),
     }
-    return {OBJECTIVES[key]: value for key, value in values.items() if value is not None}
+    return _compared(values)
+
+
+def _compared(values: Mapping[Objective, float | None]) -> dict[str, float]:
+    """The known figures by name, as surveys compare them: in single precision, so that the last
+    digits of sums do not decide."""
+    known = {OBJECTIVES[key]: value for key, value in values.items() if value is not None}
+    return {name: float(f"{value:.7g}") for name, value in known.items()}
