@@ -112,7 +112,7 @@ impl TieredMachine {
         }
     }
 
-    /// Reports that an [`Action::UpdateSet`] was carried out or has failed.
+    /// Reports that an [`UpdateSet`](crate::tiered::Action::UpdateSet) was carried out or failed.
     pub fn set_updated(&mut self) {
         let preparation = core::mem::replace(&mut self.preparation, Preparation::NotRequested);
         self.preparation = match preparation {
