@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -521,6 +522,28 @@ def test_the_tables_of_a_cost_hold_every_value(
     for name in ("by", "indices"):
         table = parquet.read_table(f"tables/cost_{name}.parquet").to_pylist()
         assert [one["input"] for one in table] == [one["input"] for one in result["cost"][name]]
+
+
+def test_a_row_of_a_survey_has_all_that_its_bill_is_made_of(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("--space", "modern", "--nodes", "1,2", "--runs-per-day", "40", "--objective", "tco")
+    ran = run("survey", LOG, *words, "--price-kwh", "0.3", "--pue", "1.2", "--csv", "rows.csv")
+    assert ran.status == 0, ran.err
+    with Path("rows.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    is_number = re.compile(r"-?\d[\d.]*(e-?\d+)?").fullmatch
+    for row in rows:
+        of = {key: float(value) for key, value in row.items() if is_number(value)}
+        runs = of["operation_runs_per_day"] * 365.25
+        between = YEAR_S / runs - of["bill_inputs_time_s"]
+        idle_j = of["bill_inputs_nodes"] * of["bill_inputs_idle_w"] * between
+        kwh = (of["bill_inputs_energy_j"] + idle_j) * of["operation_pue"] / 3.6e6
+        electricity = kwh * of["operation_price_per_kwh"]
+        purchase = of["bill_inputs_purchase_price"] * of["bill_inputs_nodes"]
+        assert of["bill_electricity"] == pytest.approx(electricity)
+        assert of["bill_purchase"] == pytest.approx(purchase / of["operation_years"] / runs)
 
 
 @pytest.mark.parametrize(

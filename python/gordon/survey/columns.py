@@ -14,19 +14,19 @@ from gordon.untyped import Row
 def to_csv(result: Result) -> str:
     """One line per design; nested keys are joined with `_`, with the unit of energies last. The
     stages of a cluster, which are rows of their own, are only in `--json`."""
-    return rows_to_csv(_dated(result))
+    return rows_to_csv(_rows(result))
 
 
 def table(result: Result) -> Columns:
     """The designs of a result by column, with the names of `to_csv`."""
-    return of_rows([_flat(design) for design in _dated(result)])
+    return of_rows([_flat(design) for design in _rows(result)])
 
 
-def _dated(result: Result) -> list[Row]:
-    """The designs, with the day of their prices."""
-    prices_date = day_of_prices(result)
-    dated = {} if prices_date is None else {"prices_date": prices_date}
-    return [{**design, **dated} for design in result["designs"]]
+def _rows(result: Result) -> list[Row]:
+    """The designs, with the day of their prices and the use that their bills are of."""
+    common = {"prices_date": day_of_prices(result), "operation": result.get("operation")}
+    known = {key: value for key, value in common.items() if value is not None}
+    return [{**design, **known} for design in result["designs"]]
 
 
 def fastest(result: Result) -> str:
