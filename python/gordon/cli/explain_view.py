@@ -72,13 +72,13 @@ def _show_service(console: Output, found: ServiceExplanation) -> None:
             Column("use", [_share_of(one["use"]) for one in uses], right=True),
             Column("range", [_range_of(one) for one in uses], right=True),
             Column("peak", [_share_of(one["peak"]) for one in uses], right=True),
-            Column("takes load x", [_factor(one["load_factor"]) for one in uses], right=True),
+            Column("most load", [_factor(one["load_factor"]) for one in uses], right=True),
             Column("lower with", [one["remedy"] for one in uses], wraps=True),
         ]
     )
     console.text(
-        f"use: not exceeded in 99% of the time; the headroom allows {limit:.0%}. takes load x: the "
-        "load, relative to the recorded one, at which a resource has no more than the headroom left"
+        f"use: not exceeded in 99% of the time; the headroom allows {limit:.0%}. most load: what "
+        "leaves the headroom, relative to the recorded load, if the use grows in proportion to it"
     )
     _show_costs(console, found, "total of a month")
     first = next((one for one in uses if one["what"] == found["limited_by"]), None)
@@ -98,7 +98,7 @@ def _range_of(use: Use) -> str:
 
 
 def _factor(factor: float | None) -> str:
-    return "" if factor is None else figures(factor)
+    return "" if factor is None else f"x {figures(factor)}"
 
 
 def _show_costs(console: Output, found: Explained, total: str) -> None:

@@ -137,7 +137,8 @@ class Use(TypedDict):
     range: NotRequired[list[float | None]]
     #: The highest use of a sample.
     peak: float | None
-    #: The recorded load times this number is the most for which the headroom is left.
+    #: The recorded load times this number is the most for which the headroom is left, if the use
+    #: grows in proportion to the load.
     load_factor: float | None
     remedy: str
 
