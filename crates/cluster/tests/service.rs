@@ -99,6 +99,19 @@ fn a_steady_load_has_its_share_of_each_machine() {
 }
 
 #[test]
+fn of_designs_of_equal_price_the_one_with_fewer_nodes_is_best() {
+    let (_folder, trace) = traced(&load([1.0; 100]));
+    // Three times the lower price is below the higher one by the last digit of a month.
+    for (third, whole) in [(0.35, 1.05), (0.7, 2.1), (0.83, 2.49)] {
+        let small = priced(&machine("small", 1, 2.0, "16GiB", VOLUME, "10Gb"), third);
+        let text = small + &priced(&machine("traced", 4, 2.0, "16GiB", VOLUME, "10Gb"), whole);
+        let report = answer(&survey(vec![trace.clone()], &text, &[1, 3]));
+        assert_eq!(design(&report, "1 x small").keeps_up, Some(false));
+        assert_eq!(verdict(&report), Some(("1 x traced", ServiceVerdictBy::Price)));
+    }
+}
+
+#[test]
 fn the_headroom_decides_at_its_limit() {
     let (_folder, trace) = traced(&load([1.4; 100]));
     let of = |headroom: f64| {

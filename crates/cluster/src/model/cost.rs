@@ -238,19 +238,25 @@ impl Compared {
     /// fastest design; `None` if no design meets the deadline.
     pub fn recommended(&self, chosen: &Chosen) -> Option<Recommended> {
         let ([time, ..], fastest) = chosen.best[FASTEST]?;
-        let longest = match self.goals.deadline_s {
-            Some(deadline) => (time <= deadline).then_some(deadline)?,
-            None => time * (1.0 + SLACK),
-        };
+        let longest = self.longest(time)?;
         let fronts = self.costs.iter().zip(&chosen.fronts[REPORTED + 1..]);
         let mut least = fronts.filter_map(|(by, front)| Some((*by, least_within(front, longest)?)));
         let (by, number) = least.next().unwrap_or((Objective::Time, fastest));
         Some(Recommended { by, number, fastest })
     }
+
+    /// The longest time of a recommended design, in single precision as the times are; `None` if
+    /// the fastest design takes longer.
+    fn longest(&self, fastest: f64) -> Option<f64> {
+        match self.goals.deadline_s.map(without_last_digits) {
+            Some(deadline) => (fastest <= deadline).then_some(deadline),
+            None => Some(fastest * (1.0 + SLACK)),
+        }
+    }
 }
 
 /// A figure in single precision: sums of the same numbers in another order are equal.
-fn without_last_digits(figure: f64) -> f64 {
+pub(super) fn without_last_digits(figure: f64) -> f64 {
     #[allow(clippy::cast_possible_truncation)]
     let single = figure as f32;
     single.into()
@@ -278,6 +284,19 @@ fn least_within(front: &Front, time: f64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::survey::choose_among;
+
+    #[test]
+    fn a_design_that_takes_the_whole_time_meets_the_deadline() {
+        // The nearest number of single precision is above 0.1 and below 0.7.
+        for time in [0.1, 0.5, 0.7] {
+            let longest = |deadline: f64| {
+                let goals = Goals { deadline_s: Some(deadline), ..Goals::default() };
+                Compared::by(vec![], &goals).longest(without_last_digits(time))
+            };
+            assert!(longest(time).is_some_and(|longest| longest >= without_last_digits(time)));
+            assert_eq!(longest(time * 0.999), None);
+        }
+    }
 
     #[test]
     fn equal_sums_with_other_last_digits_do_not_decide() {

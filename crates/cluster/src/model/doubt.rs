@@ -8,6 +8,7 @@
 //! 2010), total ones as Jansen does (Computer Physics Communications 117, 1999).
 
 use crate::model::bill::{Bill, BillInputs};
+use crate::model::cost::without_last_digits;
 use crate::space::operation::Operation;
 use gordon_units::splitmix64;
 use schemars::JsonSchema;
@@ -337,7 +338,9 @@ impl BillDraws {
             .map(|design| design.at(&self.operation, self.figure, |_, _| None))
             .collect();
         let mut bills = figures.len() as u64;
-        let Some(best) = best_of(&figures, None) else {
+        // As surveys compare them: of equal ones the first.
+        let compared: Vec<_> = figures.iter().map(|one| one.map(without_last_digits)).collect();
+        let Some(best) = best_of(&compared, None) else {
             let shares = vec![0.0; self.designs.len()];
             return RankingReport { shares, bills, ..RankingReport::default() };
         };
@@ -522,6 +525,9 @@ mod tests {
         assert_eq!(found.changes[1].input, BillKey::PricePerKwh);
         assert_eq!(found.changes[1].share, 0.0);
         assert!((found.changes[0].share - 0.5).abs() < 0.05);
+        // The last digits of sums do not decide which is the best.
+        let digits = [1000.0 * (1.0 + 1e-12), 1000.0].map(|price| owned(price, &ranges));
+        assert_eq!(draws(digits.into()).ranking().best, Some(0));
         // The same machine has the same error of its price.
         let same = draws(vec![owned(1000.0, &ranges), owned(1000.001, &ranges)]).ranking();
         assert_eq!(same.shares, [1.0, 0.0]);

@@ -1,10 +1,12 @@
 //! The recommended design: the best by the first objective that is known of one that keeps up.
 //! Without objectives the cheapest that keeps up; without prices the one of least power, and
-//! without powers the one with the fewest cores. Of equal ones, the one with fewer nodes.
+//! without powers the one with the fewest cores. Of equal ones, the one with fewer nodes: figures
+//! are compared in single precision, because three nodes may cost less than one of three times the
+//! price in the last digits only.
 
 use super::evaluate::{ServiceAnswer, ServiceModel};
 use super::report::{NearService, ServiceVerdict, ServiceVerdictBy};
-use crate::model::cost::{Goals, Objective};
+use crate::model::cost::{Goals, Objective, without_last_digits};
 use crate::survey::{Choice, Chosen, Key};
 
 /// Names of designs; `maybe` and `nearest` are of those that do not keep up.
@@ -58,14 +60,21 @@ pub(super) struct ServiceConclusion {
 fn cost(model: &ServiceModel<'_>, number: u64, answer: &ServiceAnswer) -> Key {
     let nodes = f64::from(model.nodes(number));
     let cores = f64::from(*model.parts_of(number).0.machine.cores) * nodes;
-    [answer.price.unwrap_or(f64::INFINITY), answer.power.unwrap_or(f64::INFINITY), cores]
+    let [price, power] =
+        [answer.price, answer.power].map(|known| known.map_or(f64::INFINITY, without_last_digits));
+    [price, power, cores]
+}
+
+/// An objective of a design.
+fn figure(answer: &ServiceAnswer, objective: Objective) -> Option<f64> {
+    answer.figures.of(objective).map(without_last_digits)
 }
 
 /// What designs are compared by, in order.
 fn key(model: &ServiceModel<'_>, number: u64, answer: &ServiceAnswer) -> Key {
     let cost @ [price, power, _] = cost(model, number, answer);
     let first = model.survey.goals.objectives.first();
-    first.map_or(cost, |first| [answer.figures.of(*first).unwrap_or(f64::INFINITY), price, power])
+    first.map_or(cost, |first| [figure(answer, *first).unwrap_or(f64::INFINITY), price, power])
 }
 
 /// Compares a design with the front, of its costs and its greatest use, and proposes it for names.
@@ -77,7 +86,7 @@ pub(super) fn compare(model: &ServiceModel<'_>, number: u64, choice: &mut Choice
     }
     let [price, power, cores] = cost(model, number, &answer);
     let nodes = f64::from(model.nodes(number));
-    let (_, used) = answer.limit(model.limit());
+    let used = without_last_digits(answer.limit(model.limit()).1);
     match answer.keeps_up() {
         Some(true) => {
             let figures: Option<Vec<f64>> = match goals.objectives.is_empty() {
@@ -85,7 +94,7 @@ pub(super) fn compare(model: &ServiceModel<'_>, number: u64, choice: &mut Choice
                 true if model.is_priced() => None,
                 true if power.is_finite() => Some(vec![power]),
                 true => Some(vec![cores]),
-                false => goals.objectives.iter().map(|one| answer.figures.of(*one)).collect(),
+                false => goals.objectives.iter().map(|one| figure(&answer, *one)).collect(),
             };
             if let Some(mut figures) = figures {
                 figures.push(used);
@@ -93,7 +102,7 @@ pub(super) fn compare(model: &ServiceModel<'_>, number: u64, choice: &mut Choice
             }
             for objective in &goals.objectives {
                 let place = name(*objective).0;
-                if let (LEAST_TCO.., Some(value)) = (place, answer.figures.of(*objective)) {
+                if let (LEAST_TCO.., Some(value)) = (place, figure(&answer, *objective)) {
                     choice.propose(place, number, [value, nodes, price]);
                 }
             }
