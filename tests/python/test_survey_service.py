@@ -519,9 +519,19 @@ def test_an_explanation_of_a_service(run: Run) -> None:
     assert {one["what"]: one["use"] for one in found["uses"]} == row["use"]
     known = [one["use"] for one in found["uses"] if one["use"] is not None]
     assert known == sorted(known, reverse=True)
-    for one in found["uses"]:
-        if one["use"]:
-            assert one["load_factor"] == pytest.approx((1 - result["headroom"]) / one["use"])
+    factors = {one["what"]: one["load_factor"] for one in found["uses"]}
+    # A node of a larger load has as much memory in use.
+    assert factors["memory"] is None
+    cpu = row["use"]["cpu"]
+    assert cpu is not None
+    assert factors["cpu"] == pytest.approx((1 - result["headroom"]) / cpu)
+    # The headroom is of the 99th percentile; a peak reaches the capacity.
+    row["peak"]["cpu"] = 1.0
+    spiky = explain(result)
+    assert "uses" in spiky
+    factors = {one["what"]: one["load_factor"] for one in spiky["uses"]}
+    assert factors["cpu"] == 1.0
+    row["peak"]["cpu"] = cpu
     assert sum(part["amount"] for part in found["money"]) == pytest.approx(found["total"])
     slower = next(row for row in result["designs"] if row["keeps_up"] is False)
     dearer = next(row for row in result["designs"] if row["id"].startswith("2 x hungry"))

@@ -15,8 +15,8 @@ def explain(result: str, json_path: str | None, design: str | None) -> None:
     """Show where the time, the energy and the money of a design go, and what to change first.
 
     RESULT is a file of `gordon survey --json`, or - for standard input. The time without a part is
-    what a better part saves at most, all else equal. Of a service, whose designs have no time, the
-    use of each resource is shown, and the load that it takes with the headroom.
+    what a better part saves at most, all else equal. For a service, whose designs have no time, it
+    shows the use of each resource, and with how much of the recorded load the resource keeps up.
 
     \b
     gordon survey sort.trace --space ec2 --json sort.json

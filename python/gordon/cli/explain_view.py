@@ -77,13 +77,13 @@ def _show_service(console: Output, found: ServiceExplanation) -> None:
         ]
     )
     console.text(
-        f"use: not exceeded in 99% of the time; the headroom allows {limit:.0%}. most load: what "
-        "leaves the headroom, relative to the recorded load, if the use grows in proportion to it"
+        f"use: not exceeded in 99% of the time; the headroom allows {limit:.0%}. most load: what a "
+        "resource keeps up with, relative to the recorded load, if its use is in proportion"
     )
     _show_costs(console, found, "total of a month")
     first = next((one for one in uses if one["what"] == found["limited_by"]), None)
     if first is not None:
-        console.text(f"first: {first['remedy']} ({first['what']} is used the most)")
+        console.text(f"first: {first['remedy']} ({first['what']} is nearest to its limit)")
 
 
 def _share_of(use: float | None) -> str:

@@ -8,6 +8,8 @@ their resources says how much more load they take.
 import json
 import sys
 from collections.abc import Callable, Mapping
+from ctypes import c_float
+from math import inf
 from os import fspath
 from pathlib import Path as FilePath
 from typing import Any, NotRequired, TypedDict, final
@@ -40,10 +42,11 @@ REMEDIES = {
     "startup": "executors that are already running",
 }
 
-#: Changes that lower the use of a resource of a service.
-MORE = {
+#: Changes that lower the use of a resource of a service. More nodes than were recorded need
+#: as much memory each.
+USE_REMEDIES = {
     "cpu": "faster cores, more of them, or more nodes",
-    "memory": "more memory, or more nodes",
+    "memory": "more memory",
     "disk": "faster storage, or more nodes",
     "network": "a faster network, or more nodes",
 }
@@ -55,7 +58,6 @@ ROUNDING = 1e-9
 #: Keys that each design of a result has.
 _KEYS = {"id", "limits", "names", "pareto"}
 _SERVICE_KEYS = {"id", "use", "keeps_up", "names", "pareto"}
-
 
 #: The figures of a design of a result that are known, by the names of the objectives.
 _Figures = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, float]]
@@ -137,8 +139,8 @@ class Use(TypedDict):
     range: NotRequired[list[float | None]]
     #: The highest use of a sample.
     peak: float | None
-    #: The recorded load times this number is the most for which the headroom is left, if the use
-    #: grows in proportion to the load.
+    #: The recorded load times this number is the most that the resource keeps up with, if its use
+    #: is proportional to the load. None of memory, whose use is not, and if nothing is used.
     load_factor: float | None
     remedy: str
 
@@ -205,8 +207,9 @@ def explain(
     result: Mapping[str, Any], design: str | None = None
 ) -> Explanation | ServiceExplanation:
     """Explains a design of the result of a survey: by default the recommended one, otherwise
-    the fastest, or of a service the one that lacks least. Raises GordonError for a design that the
-    result does not have, and for a result that lacks what a survey writes, which a file may."""
+    the fastest, or of a service the one that may keep up, or lacks least. Raises GordonError for a
+    design that the result does not have, and for a result that lacks what a survey writes, which a
+    file may."""
     try:
         return (_of_service if _is_service(result) else _of_job)(result, design)
     except GordonError:
@@ -273,17 +276,20 @@ def _of_job(result: Mapping[str, Any], design: str | None) -> Explanation:
 
 
 def _of_service(result: Mapping[str, Any], design: str | None) -> ServiceExplanation:
-    near = result.get("nearest") or result.get("maybe") or {}
+    near = result.get("maybe") or result.get("nearest") or {}
     row = _chosen(result, design or (result.get("verdict") or near).get("id"), lambda _: 0.0)
     limit = 1.0 - result["headroom"]
     uses: list[Use] = []
     for what, use in row["use"].items():
+        peak = row["peak"].get(what)
+        # The 99th percentile may reach the headroom, and the peak the capacity.
+        overload = 0.0 if use is None else max(use / limit if limit else inf, peak or 0.0)
         found: Use = {
             "what": what,
             "use": use,
-            "peak": row["peak"].get(what),
-            "load_factor": limit / use if use else None,
-            "remedy": MORE[what],
+            "peak": peak,
+            "load_factor": 1.0 / overload if overload and what != "memory" else None,
+            "remedy": USE_REMEDIES[what],
         }
         if what in row["range"]:
             found["range"] = row["range"][what]
@@ -374,8 +380,12 @@ def _instead(result: Mapping[str, Any], row: Mapping[str, Any], figures: _Figure
     found: list[Instead] = []
     for figure, value in own.items():
         others = [(one["id"], figures(result, one)) for one in front]
-        # Of equal ones the best in the other figures.
-        known = [(of[figure], [*of.values()], id, of) for id, of in others if figure in of]
+        # Of equal ones the best in the other figures; an unknown one is worse than any.
+        known = [
+            (of[figure], [of.get(other, inf) for other in OBJECTIVES.values()], id, of)
+            for id, of in others
+            if figure in of
+        ]
         if not known:
             continue
         best, _, id, of = min(known, key=lambda one: one[:3])
@@ -419,4 +429,4 @@ def _compared(values: Mapping[Objective, float | None]) -> dict[str, float]:
     """The known figures by name, as surveys compare them: in single precision, so that the last
     digits of sums do not decide."""
     known = {OBJECTIVES[key]: value for key, value in values.items() if value is not None}
-    return {name: float(f"{value:.7g}") for name, value in known.items()}
+    return {name: c_float(value).value for name, value in known.items()}
