@@ -1,5 +1,6 @@
 """Policies written in Python: where they are found, and how their errors are reported."""
 
+import re
 import runpy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from gordon.errors import GordonError
 
 #: Between the file and the class of a policy: `mine.py:Fifo`.
 _MARK = ".py:"
+#: The regular expression of such a place, of JSON Schema.
+PATTERN = re.escape(_MARK)
 P = TypeVar("P", bound=Callable[..., Any])
 
 

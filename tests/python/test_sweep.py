@@ -372,6 +372,16 @@ def test_a_changed_policy_is_run_again(
         count()
 
 
+def test_a_trace_with_the_name_of_a_policy_is_a_trace(write: Write, mixed: str) -> None:
+    Path(mixed).rename("mine.py:1.trace")
+    text = (
+        'command = "cache replay"\n[settings]\ndram = "1MiB"\n'
+        '[ranges]\ntrace = ["mine.py:1.trace"]\n'
+    )
+    loaded = sweep.load(write(text))
+    assert loaded.paths == [loaded.values(0)["trace"]] == [str(Path("mine.py:1.trace").absolute())]
+
+
 SLOW = WA.replace("blocks = 64", "blocks = 2048").replace("pages-per-block = 16", "")
 
 
@@ -584,6 +594,7 @@ def test_the_documented_sweeps_agree_with_the_schema(page: str) -> None:
         "command = 'cache replay'\n[settings]\ntrace = 'a'\nflash = '1GiB'\n[ranges]\n"
         "cache.ways = { from = 4, to = 8, step = 1 }\n",
         WA,
+        WA.replace('"fifo"', '"mine.py:Mine"'),
     ],
 )
 def test_the_schema_admits_what_the_command_does(good: str) -> None:
@@ -605,6 +616,7 @@ def test_the_schema_admits_what_the_command_does(good: str) -> None:
         f"{HEAD}{LOAD}[ranges]\nseed = {{ from = 1, to = 3 }}\n",
         f"{HEAD}{LOAD}[ranges]\nseed = {{ from = 1, to = 3, step = 1, factor = 2 }}\n",
         f"{HEAD}[settings]\npattern = 'nome'\n[ranges]\nseed = [1]\n",
+        WA.replace('"fifo"', '"fofi"'),
         f"{HEAD}sample = 0\n{LOAD}[ranges]\nseed = [1]\n",
         f"{HEAD}sample_seed = 5\n{LOAD}[ranges]\nseed = [1]\n",
         f"{HEAD}objectives = ['iops']\n{LOAD}[ranges]\nseed = [1]\n",

@@ -37,8 +37,9 @@ def sweep(
     ftl.victim = ["greedy", "cost-benefit"]
     queue_depth = { from = 1, to = 64, factor = 2 }
 
-    Paths in FILE are relative to its folder. Configurations that the command refuses are rows with
-    an error. The same FILE gives the same bytes with any engine and any number of workers.
+    Paths in FILE, also those of policies (mine.py:Mine), are relative to its folder. Configurations
+    that the command refuses are rows with an error. The same FILE gives the same bytes with any
+    engine and any number of workers.
     """
     from gordon import sweep as sweeps
     from gordon.cli import output, sweep_view

@@ -118,10 +118,10 @@ class Sweep:
     def _file(self, name: str, value: Any) -> str | None:
         """The file or folder that a value names, as written. None: it names none."""
         written = str(value)
-        if own.is_place(value):
-            return written.rpartition(":")[0]
         if name in INPUTS:
             return written
+        if own.is_place(value):
+            return written.rpartition(":")[0]
         may_be_file = name in NAMES_OR_FILES and written not in _names()
         return written if may_be_file and Path(self._at(written)).is_file() else None
 

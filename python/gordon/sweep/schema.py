@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import click
 
+from gordon import own
+from gordon.options.command import ChoiceOrClass
 from gordon.sweep import axes
 from gordon.sweep.commands import COMMANDS, WITH_COMMAS, Command
 from gordon.sweep.config import KEYS, WAYS
@@ -118,6 +120,8 @@ def _value(name: str, option: click.Parameter) -> Schema:
     one = _QUANTITY
     if isinstance(option.type, click.Choice):
         one = {"enum": list(option.type.choices)}
+    if isinstance(option.type, ChoiceOrClass):
+        one = {"anyOf": [one, {"type": "string", "pattern": own.PATTERN}]}
     if getattr(option, "multiple", False) or name in WITH_COMMAS:
         return {"anyOf": [one, {"type": "array", "items": one}]}
     return one
