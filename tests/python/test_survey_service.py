@@ -545,3 +545,31 @@ def test_an_explanation_of_a_service(run: Run) -> None:
     assert json.loads(Path("explained.json").read_text()) == found
     ran = run("explain", "result.json", "--design", slower["id"])
     assert "does not keep up" in ran.out
+    assert f"too little {slower['short_of'][0]}" in ran.out
+
+
+def test_the_explanation_of_a_service_says_what_is_open(run: Run) -> None:
+    # Less than 1 % of the time is busy.
+    samples = record(count=200)
+    samples[0] = record(count=1, user=90.0)[0]
+    for sample in samples:
+        del sample["memory"]
+    Path("day.json").write_text(sadf.day(samples, "web1"))
+    result = of_service(survey.run("day.json", service=True, space="own.toml", nodes=[1, 2]))
+    # The survey and the explanation name the same design.
+    maybe = result["maybe"]
+    assert maybe is not None
+    found = explain(result)
+    assert "uses" in found
+    assert found["design"] == maybe["id"]
+    assert "memory" in found["short_of"]
+    cpu = next(one for one in found["uses"] if one["what"] == "cpu")
+    # The peak reaches the capacity before the 99th percentile has too little headroom.
+    assert cpu["peak"] is not None
+    assert cpu["load_factor"] == pytest.approx(1 / cpu["peak"])
+    # More nodes than the recorded one do not need less memory each.
+    memory = next(one for one in found["uses"] if one["what"] == "memory")
+    assert memory["remedy"] == "more memory"
+    Path("result.json").write_text(json.dumps(result))
+    ran = run("explain", "result.json")
+    assert "first: record memory" in ran.out

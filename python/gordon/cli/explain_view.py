@@ -62,6 +62,9 @@ def _show_service(console: Output, found: ServiceExplanation) -> None:
     keeps = {True: "keeps up", False: "does not keep up", None: "may not keep up"}
     limit = 1.0 - found["headroom"]
     text = f"{_title(found)}: {keeps[found['keeps_up']]} with {found['headroom']:.0%} headroom"
+    if found["short_of"]:
+        text += f" ({'too little' if found['keeps_up'] is False else 'unknown:'} "
+        text += f"{' and '.join(found['short_of'])})"
     if found["power_w"] is not None:
         text += f", {short(found['power_w'], 'W')}"
     console.text(text)
@@ -82,8 +85,15 @@ def _show_service(console: Output, found: ServiceExplanation) -> None:
     )
     _show_costs(console, found, "total of a month")
     first = next((one for one in uses if one["what"] == found["limited_by"]), None)
-    if first is not None:
-        console.text(f"first: {first['remedy']} ({first['what']} is nearest to its limit)")
+    unknown = [one["what"] for one in uses if one["use"] is None]
+    lacking = [name for name in found["short_of"] if name in unknown]
+    if lacking:
+        console.text(f"first: record {' and '.join(lacking)}, which the record lacks")
+    elif first is not None:
+        _, high = first.get("range", [None, first["use"]])
+        most = "without a known end" if high is None else f"up to {high:.0%}"
+        text = f"{first['what']} has the highest use relative to what is allowed, {most}"
+        console.text(f"first: {first['remedy']} ({text})")
 
 
 def _share_of(use: float | None) -> str:

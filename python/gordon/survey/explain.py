@@ -57,7 +57,7 @@ _LONG = 200
 ROUNDING = 1e-9
 #: Keys that each design of a result has.
 _KEYS = {"id", "limits", "names", "pareto"}
-_SERVICE_KEYS = {"id", "use", "keeps_up", "names", "pareto"}
+_SERVICE_KEYS = {"id", "use", "keeps_up", "short_of", "names", "pareto"}
 
 #: The figures of a design of a result that are known, by the names of the objectives.
 _Figures = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, float]]
@@ -151,7 +151,10 @@ class ServiceExplanation(Explained):
 
     headroom: float
     keeps_up: bool | None
+    #: The resource with the highest use relative to what is allowed, by the end of its range.
     limited_by: str
+    #: The resources that do not suffice, or, if there are none, those for which that is unknown.
+    short_of: list[str]
     #: The most used first; unknown ones last.
     uses: list[Use]
     power_w: float | None
@@ -276,6 +279,7 @@ def _of_job(result: Mapping[str, Any], design: str | None) -> Explanation:
 
 
 def _of_service(result: Mapping[str, Any], design: str | None) -> ServiceExplanation:
+    # As the sentence of the survey: what may keep up is nearer than what does not.
     near = result.get("maybe") or result.get("nearest") or {}
     row = _chosen(result, design or (result.get("verdict") or near).get("id"), lambda _: 0.0)
     limit = 1.0 - result["headroom"]
@@ -299,6 +303,7 @@ def _of_service(result: Mapping[str, Any], design: str | None) -> ServiceExplana
         "headroom": result["headroom"],
         "keeps_up": row["keeps_up"],
         "limited_by": row["limited_by"],
+        "short_of": row["short_of"],
         "uses": sorted(
             uses, key=lambda one: -1.0 if one["use"] is None else one["use"], reverse=True
         ),
