@@ -573,3 +573,14 @@ def test_the_explanation_of_a_service_says_what_is_open(run: Run) -> None:
     Path("result.json").write_text(json.dumps(result))
     ran = run("explain", "result.json")
     assert "first: record memory" in ran.out
+
+
+def test_the_use_of_the_recommended_design_is_that_of_the_end_of_its_range(run: Run) -> None:
+    # The speed of the recorded machine is unknown: half to twice the load.
+    result = answer(run, converted(run, record(user=10.0), "web1"), "--nodes", "1")
+    row = by_id(result)[result["verdict"]["id"]]
+    assert row["limited_by"] == "cpu"
+    assert f"at most {row['range']['cpu'][1]:.0%} used" in result["sentence"]
+    Path("result.json").write_text(json.dumps(result))
+    ran = run("explain", "result.json")
+    assert f"up to {row['range']['cpu'][1]:.0%}" in ran.out

@@ -258,7 +258,9 @@ def _sentence(
         text += f"{_TITLES[verdict['by']]} that {kept}: {design['id']}{_cost(design, currency)}"
         text += _in_all(verdict["by"], design["bill"], currency)
         limit = design["limited_by"]
-        used = known(design["use"][limit])
+        # Of a design that keeps up, the upper end is known.
+        ends = design["range"].get(limit)
+        used = known(design["use"][limit] if ends is None else ends[1])
         text += f"; its {RESOURCES[limit]} is at most {used:.0%} used in 99% of the time."
         return text + (f" Less would do if {_open(maybe, by_id, currency)}" if maybe else "")
     text = f"No design is known to {kept.replace('keeps', 'keep')}"
