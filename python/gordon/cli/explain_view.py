@@ -91,8 +91,8 @@ def _show_service(console: Output, found: ServiceExplanation) -> None:
         console.text(f"first: record {' and '.join(lacking)}, which the record lacks")
     elif first is not None:
         _, high = first.get("range", [None, first["use"]])
-        most = "without a known end" if high is None else f"up to {high:.0%}"
-        text = f"{first['what']} has the highest use relative to what is allowed, {most}"
+        most = "a use without a known end" if high is None else f"a use of up to {high:.0%}"
+        text = f"{first['what']} is nearest to its limit, with {most}"
         console.text(f"first: {first['remedy']} ({text})")
 
 
