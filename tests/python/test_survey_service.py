@@ -218,6 +218,40 @@ def test_a_range_query_of_prometheus_is_a_load(run: Run) -> None:
     assert small["use"]["network"] == pytest.approx(8e6 / 10e9, rel=0.01)
 
 
+@pytest.mark.parametrize(("busy_in_gap", "are_peaks_missing"), [(0.3, False), (0.9, True)])
+def test_a_gap_of_prometheus_is_left_out_of_the_load(
+    run: Run, busy_in_gap: float, are_peaks_missing: bool
+) -> None:
+    start, step, gap = 1795687200, 60, range(100, 110)
+    busy = [busy_in_gap if number in gap else 0.3 for number in range(300)]
+
+    def series(cpu: str, mode: str, shares: list[float]) -> dict[str, Any]:
+        counter = [sum(shares[:number]) * step for number in range(len(shares))]
+        values = [
+            [start + step * number, str(value)]
+            for number, value in enumerate(counter)
+            if number not in gap
+        ]
+        labels = {"instance": "a:9100", "cpu": cpu, "mode": mode}
+        return {"metric": {"__name__": "node_cpu_seconds_total", **labels}, "values": values}
+
+    idle = [1 - share for share in busy]
+    cpus = [
+        series(cpu, mode, shares)
+        for cpu in ("0", "1")
+        for mode, shares in (("user", busy), ("idle", idle))
+    ]
+    found = {"status": "success", "data": {"resultType": "matrix", "result": cpus}}
+    Path("hours.json").write_text(json.dumps(found))
+    result = answer(run, "hours.json", "--reference", "small")
+    small = by_id(result)["1 x small"]
+    assert small["use"]["cpu"] == pytest.approx(0.3, rel=0.01)
+    assert small["peak"]["cpu"] == pytest.approx(0.3, rel=0.01)
+    (note,) = (text for text in result["warnings"] if "has a gap there" in text)
+    assert note.startswith("1 sample is left out of the load, 11 min")
+    assert ("peaks of the load are missing" in note) == are_peaks_missing
+
+
 def test_the_screen_the_table_and_the_files_have_use_and_price_of_a_month(run: Run) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     trace = converted(run, record(), "web1")

@@ -3,7 +3,7 @@
 //! The samples are those of the node with the longest ones. Those of other nodes count by the time
 //! that they share with each; samples that a node has no record of are left out and counted.
 
-use super::sample::{NodeSample, Rates, Recorded};
+use super::sample::{LeftOutSamples, NodeSample, Rates, Recorded, middle};
 use super::series::Series;
 use crate::error::ClusterError;
 
@@ -17,7 +17,7 @@ pub const HIDDEN: f64 = 0.01;
 pub struct NodeRecord {
     pub start: f64,
     pub samples: Vec<NodeSample>,
-    pub left_out: usize,
+    pub left_out: LeftOutSamples,
     pub recorded: Recorded,
     /// Whether time is missing within the record, after which its samples are too early.
     pub has_gaps: bool,
@@ -45,6 +45,8 @@ pub struct ServiceLoad {
     /// seconds.
     pub left_out: usize,
     pub left_out_secs: f64,
+    /// What is left out of each node.
+    pub of_nodes: Vec<LeftOutSamples>,
 }
 
 impl ServiceLoad {
@@ -66,8 +68,9 @@ impl ServiceLoad {
                 disk: nodes.iter().all(|node| node.recorded.disk),
                 network: nodes.iter().all(|node| node.recorded.network),
             },
-            left_out: grid.left_out,
-            left_out_secs: 0.0,
+            left_out: grid.left_out.count,
+            left_out_secs: grid.left_out.gap_secs,
+            of_nodes: nodes.iter().map(|node| node.left_out).collect(),
         };
         let mut cursors = vec![0; nodes.len()];
         for sample in &grid.samples {
@@ -170,12 +173,6 @@ fn usual(node: &NodeRecord) -> f64 {
     middle(node.samples.iter().map(|sample| sample.secs).collect())
 }
 
-/// The upper median; 0 of nothing.
-fn middle(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,7 +187,7 @@ mod tests {
         NodeRecord {
             start,
             samples: busy.iter().enumerate().map(sample).collect(),
-            left_out: 0,
+            left_out: LeftOutSamples::default(),
             recorded: Recorded::default(),
             has_gaps: false,
         }

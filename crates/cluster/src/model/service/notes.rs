@@ -1,17 +1,16 @@
 //! The notes of a report: what the record lacks, and what the model assumes in its place.
 
 use super::evaluate::ServiceModel;
-use super::load::{HIDDEN, ServiceSample};
-use super::sample::FULL;
+use super::load::{HIDDEN, ServiceLoad, ServiceSample};
+use super::sample::{FULL, GAP};
 use crate::space::reference::TraceReference;
 use crate::space::storage::DEFAULT_DEPTH;
 use crate::survey::report::Assumption;
 use crate::trace::job_stream::JobStream;
+use std::fmt::Write;
 
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;
-/// Lengths of the usual sample from which a sample is a gap over which counters are averaged.
-const GAP: f64 = 3.0;
 /// Share of a day from which a record has its peaks.
 const NEARLY: f64 = 0.95;
 /// Length of samples from which peaks within them are worth a warning.
@@ -44,7 +43,9 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
             length(span)
         ));
     }
-    if load.left_out > 0 {
+    list.extend(gap_note(load));
+    let of_one = load.nodes == 1;
+    if load.left_out > 0 && !of_one {
         list.push(format!(
             "{} samples of {} are left out, because not all nodes have a record of them; {} \
              samples of {} are used",
@@ -66,21 +67,6 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
         list.push(format!(
             "samples of {}: shorter peaks are averaged, and the headroom has to cover them",
             length(interval)
-        ));
-    }
-    let long: Vec<f64> = load
-        .samples
-        .iter()
-        .map(|sample| sample.secs)
-        .filter(|secs| *secs > GAP * interval)
-        .collect();
-    if !long.is_empty() {
-        list.push(format!(
-            "{} of the samples are more than {GAP:.0} times as long as the others, {} of {} in \
-             all: the record has no values in between, so that peaks in that time are averaged",
-            long.len(),
-            length(long.iter().sum()),
-            length(span)
         ));
     }
     list.extend(hidden_notes(model));
@@ -140,6 +126,32 @@ fn stream_notes(stream: &JobStream) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Samples that span a gap of the record.
+fn gap_note(load: &ServiceLoad) -> Option<String> {
+    let gaps: usize = load.of_nodes.iter().map(|node| node.gaps).sum();
+    if gaps == 0 {
+        return None;
+    }
+    let secs: f64 = load.of_nodes.iter().map(|node| node.gap_secs).sum();
+    let busy = load.of_nodes.iter().map(|node| node.gap_busy).fold(0.0, f64::max);
+    let most = load.series(|sample| sample.most.busy).p99();
+    let samples = if gaps == 1 { "sample is" } else { "samples are" };
+    let mut note = format!(
+        "{gaps} {samples} left out of the load, {} in all: the record has a gap there, more than \
+         {GAP:.0} times as long as the samples around it",
+        length(secs)
+    );
+    if busy > most {
+        write!(
+            note,
+            "; a mean of {busy:.2} cores was busy in one, more than the {most:.2} of a node in \
+             99 % of the time: peaks of the load are missing"
+        )
+        .expect("a string takes any text");
+    }
+    Some(note)
 }
 
 /// Resources whose limit hides demand.

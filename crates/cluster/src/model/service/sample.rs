@@ -12,6 +12,12 @@ use super::cores::Throughput;
 /// Share of its capacity from which a recorded resource counts as full, so that the record may hide
 /// demand. Assumed.
 pub const FULL: f64 = 0.95;
+/// Lengths of the samples around it from which a sample spans a gap: its values are means of a time
+/// of which the record has none.
+pub const GAP: f64 = 3.0;
+/// Samples before and after one whose lengths are the usual ones at that time. A record may have
+/// other intervals by night than by day.
+const AROUND: usize = 2;
 
 /// Values of a sample; all but the memory are means a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -148,7 +154,35 @@ impl Gauges {
     }
 }
 
-/// The samples of a recorded node, and the number of those without a length, which are left out.
+/// The samples of a recorded node that are left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LeftOutSamples {
+    /// Their number: those without a length, and those that span a gap.
+    pub count: usize,
+    /// Those that span a gap.
+    pub gaps: usize,
+    /// Seconds of the gaps.
+    pub gap_secs: f64,
+    /// The highest mean number of busy cores of a gap.
+    pub gap_busy: f64,
+}
+
+/// Which of samples of these lengths span a gap.
+fn spans_gap(secs: &[f64]) -> Vec<bool> {
+    let is_gap = |(at, own): (usize, &f64)| {
+        let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(secs.len());
+        *own > GAP * middle(secs[around].to_vec())
+    };
+    secs.iter().enumerate().map(is_gap).collect()
+}
+
+/// The upper median; 0 of nothing.
+pub fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// The samples of a recorded node, and those that are left out.
 ///
 /// `disk_use` is the use of the recorded storage in a sample, by its number, if it is known;
 /// `link` are the bytes a second of the recorded network, if they are known.
@@ -157,7 +191,7 @@ pub fn node_samples(
     reference: &TraceReference<'_>,
     disk_use: impl Fn(usize) -> Option<f64>,
     link: Option<f64>,
-) -> (Vec<NodeSample>, usize) {
+) -> (Vec<NodeSample>, LeftOutSamples) {
     let count = stream.cores();
     let threads = reference.threads.unwrap_or(1);
     let cores = |single| {
@@ -192,6 +226,40 @@ pub fn node_samples(
     let samples = stream.stream.samples.iter().enumerate();
     let samples: Vec<_> =
         samples.filter(|(at, _)| stream.samples[*at].span > 0.0).map(of_sample).collect();
-    let left_out = stream.samples.len() - samples.len();
-    (samples, left_out)
+    let mut left_out =
+        LeftOutSamples { count: stream.samples.len() - samples.len(), ..LeftOutSamples::default() };
+    let lengths: Vec<f64> = samples.iter().map(|sample| sample.secs).collect();
+    let mut kept = Vec::with_capacity(samples.len());
+    for (sample, is_gap) in samples.into_iter().zip(spans_gap(&lengths)) {
+        if is_gap {
+            left_out.count += 1;
+            left_out.gaps += 1;
+            left_out.gap_secs += sample.secs;
+            left_out.gap_busy = left_out.gap_busy.max(sample.rates.busy);
+        } else {
+            kept.push(sample);
+        }
+    }
+    (kept, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spans_gap;
+
+    #[test]
+    fn a_sample_is_a_gap_if_it_is_much_longer_than_those_around_it() {
+        let gaps = |secs: &[f64]| -> Vec<usize> {
+            let found = spans_gap(secs);
+            (0..secs.len()).filter(|at| found[*at]).collect()
+        };
+        assert_eq!(gaps(&[15.0, 15.0, 600.0, 15.0, 15.0]), [2]);
+        assert_eq!(gaps(&[15.0, 15.0, 600.0, 700.0, 15.0, 15.0]), [2, 3]);
+        assert_eq!(gaps(&[600.0, 15.0, 15.0, 15.0, 600.0]), [0, 4]);
+        // A missed scrape.
+        assert_eq!(gaps(&[15.0, 15.0, 30.0, 15.0, 45.0, 15.0]), [0; 0]);
+        // Another interval by night.
+        assert_eq!(gaps(&[60.0, 60.0, 60.0, 600.0, 600.0, 600.0, 60.0, 60.0, 60.0]), [0; 0]);
+        assert_eq!(gaps(&[600.0, 15.0]), [0; 0]);
+    }
 }
