@@ -12,6 +12,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
+const PATIENCE: Duration = Duration::from_secs(60);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gate {
     Open,
@@ -35,7 +37,9 @@ impl Gated {
 
     fn wait_until(&self, wanted: Gate) {
         let gate = self.gate.lock().expect("no test has failed");
-        drop(self.changed.wait_while(gate, |gate| *gate != wanted).expect("no test has failed"));
+        let waited = self.changed.wait_timeout_while(gate, PATIENCE, |gate| *gate != wanted);
+        let waited = waited.expect("no test has failed").1;
+        assert!(!waited.timed_out(), "the gate is not {wanted:?} after {PATIENCE:?}");
     }
 }
 

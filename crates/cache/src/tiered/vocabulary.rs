@@ -1,4 +1,4 @@
-//! What the machine and its driver say to each other.
+//! The types that the machine and its driver exchange.
 
 use super::sets::SetShape;
 
