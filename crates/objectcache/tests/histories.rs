@@ -4,12 +4,15 @@
 mod common;
 
 use bytes::Bytes;
-use common::{Clock, KINDS, Kind, Model, OBJECTS, apply, open, read, seeds, step, verify};
+use common::{
+    Clock, Intercept, Intercepted, KINDS, Kind, Model, OBJECTS, apply, open, read, seeds, step,
+    verify,
+};
 use gordon_objectcache::{Cache, Config, block_on};
 use gordon_store::Media;
 use gordon_testkit::{MemoryMedia, Random};
 use std::collections::BTreeMap;
-use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,17 +39,9 @@ impl Cut {
     }
 }
 
-impl Media for Cut {
-    fn len(&self) -> u64 {
-        self.media.len()
-    }
-
-    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        self.media.read(at, into)
-    }
-
-    fn read_data(&self, at: u64, into: &mut [IoSliceMut<'_>]) -> Result<()> {
-        self.media.read_data(at, into)
+impl Intercept for Cut {
+    fn media(&self) -> &MemoryMedia {
+        &self.media
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
@@ -59,39 +54,9 @@ impl Media for Cut {
         self.media.write(at, bytes)
     }
 
-    fn write_data(&self, at: u64, parts: &mut [IoSlice<'_>]) -> Result<()> {
-        self.write(at, &parts.concat_bytes())
-    }
-
-    fn erase(&self, at: u64, len: u64) -> Result<()> {
-        self.media.erase(at, len)
-    }
-
-    fn next_data(&self, at: u64) -> Result<u64> {
-        self.media.next_data(at)
-    }
-
-    fn next_hole(&self, at: u64) -> Result<u64> {
-        self.media.next_hole(at)
-    }
-
-    fn grow(&self, len: u64) -> Result<()> {
-        self.media.grow(len)
-    }
-
     fn sync(&self) -> Result<()> {
         self.count()?;
         self.media.sync()
-    }
-}
-
-trait ConcatBytes {
-    fn concat_bytes(&self) -> Vec<u8>;
-}
-
-impl ConcatBytes for [IoSlice<'_>] {
-    fn concat_bytes(&self) -> Vec<u8> {
-        self.iter().flat_map(|part| part.iter().copied()).collect()
     }
 }
 
@@ -178,12 +143,13 @@ fn cut(
     let mut model = full.1.clone();
     let mut random = Random::new(seed);
     let torn = crash % 2 == 1;
-    let cutting = Arc::new(Cut { media: media.clone(), left: AtomicU64::new(u64::MAX), torn });
+    let cutting =
+        Arc::new(Intercepted(Cut { media: media.clone(), left: AtomicU64::new(u64::MAX), torn }));
     let medium = Clock::default().medium(cutting.clone());
     let (cache, _) = Cache::open_on(config.clone(), medium).expect("it opens");
-    cutting.left.store(at, Ordering::Relaxed);
+    cutting.0.left.store(at, Ordering::Relaxed);
     for number in 0..60 {
-        if cutting.left.load(Ordering::Relaxed) == 0 {
+        if cutting.0.left.load(Ordering::Relaxed) == 0 {
             break;
         }
         // Many objects, so that segments are written again.
@@ -193,7 +159,7 @@ fn cut(
         };
         apply(&cache, &mut model, step);
     }
-    let ended = cutting.left.load(Ordering::Relaxed) > 0;
+    let ended = cutting.0.left.load(Ordering::Relaxed) > 0;
     drop(cache);
     // Each 4 KiB since the last sync has its old or its new contents.
     let mut keep = Random::new(crash);
@@ -206,7 +172,7 @@ fn cut(
     if crash > 3 {
         // The power is cut during the recovery as well.
         let left = AtomicU64::new(1 + at % 12);
-        let cutting = Arc::new(Cut { media: media.clone(), left, torn });
+        let cutting = Arc::new(Intercepted(Cut { media: media.clone(), left, torn }));
         drop(Cache::open_on(config.clone(), Clock::default().medium(cutting)));
         media = kind.crashed(&media, || keep.below(2) == 0);
     }
@@ -278,12 +244,12 @@ fn of_two_blocks_with_the_same_content_the_older_one_is_erased_at_start() {
         let media = Arc::new(full.0.survivor());
         let mut model = full.1.clone();
         let left = AtomicU64::new(u64::MAX);
-        let cutting = Arc::new(Cut { media: media.clone(), left, torn: false });
+        let cutting = Arc::new(Intercepted(Cut { media: media.clone(), left, torn: false }));
         let medium = Clock::default().medium(cutting.clone());
         let (cache, _) = Cache::open_on(config.clone(), medium).expect("it opens");
-        cutting.left.store(at, Ordering::Relaxed);
+        cutting.0.left.store(at, Ordering::Relaxed);
         for number in (0..OBJECTS).cycle() {
-            if cutting.left.load(Ordering::Relaxed) == 0 {
+            if cutting.0.left.load(Ordering::Relaxed) == 0 {
                 break;
             }
             apply(&cache, &mut model, common::Step::Put(number));
@@ -382,7 +348,8 @@ fn a_power_cut_while_a_cache_is_created_leaves_none_or_a_whole_one() {
                 at += 1;
                 let media = kind.media();
                 let left = AtomicU64::new(at);
-                let cutting = Arc::new(Cut { media: media.clone(), left, torn: crash % 2 == 1 });
+                let cutting =
+                    Arc::new(Intercepted(Cut { media: media.clone(), left, torn: crash % 2 == 1 }));
                 let medium = Clock::default().medium(cutting);
                 created = Cache::open_on(config.clone(), medium).is_ok();
                 let mut keep = Random::new(crash);

@@ -2,11 +2,13 @@
 
 mod common;
 
-use common::{Kind, Model, OBJECTS, SEGMENTS_AT, SETS_AT, apply, key, open, step};
+use common::{
+    Intercept, Intercepted, Kind, Model, OBJECTS, SEGMENTS_AT, SETS_AT, apply, key, open, step,
+};
 use gordon_objectcache::{Cache, Medium, block_on};
 use gordon_store::Media;
 use gordon_testkit::{MemoryMedia, Random};
-use std::io::{IoSlice, IoSliceMut, Result};
+use std::io::Result;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -43,17 +45,9 @@ impl Gated {
     }
 }
 
-impl Media for Gated {
-    fn len(&self) -> u64 {
-        self.media.len()
-    }
-
-    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        self.media.read(at, into)
-    }
-
-    fn read_data(&self, at: u64, into: &mut [IoSliceMut<'_>]) -> Result<()> {
-        self.media.read_data(at, into)
+impl Intercept for Gated {
+    fn media(&self) -> &MemoryMedia {
+        &self.media
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
@@ -62,31 +56,6 @@ impl Media for Gated {
             self.wait_until(Gate::Open);
         }
         self.media.write(at, bytes)
-    }
-
-    fn write_data(&self, at: u64, parts: &mut [IoSlice<'_>]) -> Result<()> {
-        let parts: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
-        self.write(at, &parts)
-    }
-
-    fn erase(&self, at: u64, len: u64) -> Result<()> {
-        self.media.erase(at, len)
-    }
-
-    fn next_data(&self, at: u64) -> Result<u64> {
-        self.media.next_data(at)
-    }
-
-    fn next_hole(&self, at: u64) -> Result<u64> {
-        self.media.next_hole(at)
-    }
-
-    fn grow(&self, len: u64) -> Result<()> {
-        self.media.grow(len)
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.media.sync()
     }
 }
 
@@ -114,8 +83,10 @@ fn used() -> (Arc<MemoryMedia>, usize) {
 #[test]
 fn a_deletion_waits_until_the_object_is_durably_out_of_its_set() {
     let (media, number) = used();
-    let gated = Arc::new(Gated { media, gate: Mutex::new(Gate::Open), changed: Condvar::new() });
-    let clock = common::Clock::default().medium(gated.clone());
+    let gated = Gated { media, gate: Mutex::new(Gate::Open), changed: Condvar::new() };
+    let media = Arc::new(Intercepted(gated));
+    let gated = &media.0;
+    let clock = common::Clock::default().medium(media.clone());
     let medium = Medium { inline: false, ..clock };
     let (cache, _) = Cache::open_on(Kind::Sets.config(false), medium).expect("it opens");
     gated.set(Gate::Closed);

@@ -7,7 +7,7 @@ use gordon_store::{DeviceParams, Faults, Image, Media};
 use gordon_testkit::{MemoryMedia, Random, image};
 use gordon_units::BlockId;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
+use std::io::{IoSlice, IoSliceMut, Result, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -119,6 +119,63 @@ pub fn blocks_of(media: &Arc<MemoryMedia>) -> Vec<(u64, usize, u32)> {
 /// A cache on a file, with DRAM for a few objects.
 pub fn config(reinsert: bool) -> Config {
     Kind::File.config(reinsert)
+}
+
+/// A medium in memory whose writes and syncs a test intercepts.
+pub trait Intercept: Send + Sync {
+    fn media(&self) -> &MemoryMedia;
+
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<()>;
+
+    fn sync(&self) -> Result<()> {
+        self.media().sync()
+    }
+}
+
+/// The medium of an [`Intercept`].
+pub struct Intercepted<I>(pub I);
+
+impl<I: Intercept> Media for Intercepted<I> {
+    fn len(&self) -> u64 {
+        self.0.media().len()
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.0.media().read(at, into)
+    }
+
+    fn read_data(&self, at: u64, into: &mut [IoSliceMut<'_>]) -> Result<()> {
+        self.0.media().read_data(at, into)
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
+        self.0.write(at, bytes)
+    }
+
+    fn write_data(&self, at: u64, parts: &mut [IoSlice<'_>]) -> Result<()> {
+        let parts: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        self.0.write(at, &parts)
+    }
+
+    fn erase(&self, at: u64, len: u64) -> Result<()> {
+        self.0.media().erase(at, len)
+    }
+
+    fn next_data(&self, at: u64) -> Result<u64> {
+        self.0.media().next_data(at)
+    }
+
+    fn next_hole(&self, at: u64) -> Result<u64> {
+        self.0.media().next_hole(at)
+    }
+
+    fn grow(&self, len: u64) -> Result<()> {
+        self.0.media().grow(len)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.0.sync()
+    }
 }
 
 /// A clock that a test sets.
