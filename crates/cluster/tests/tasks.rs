@@ -127,6 +127,34 @@ fn stages_that_overlap_do_not_wait_for_each_other() {
 }
 
 #[test]
+fn the_pause_of_a_slot_is_not_a_task_of_another_slot() {
+    // Of two slots, one task of 100 ms after the other. The driver notes each end after the start
+    // of the next task in the slot, or before.
+    let pause_of = |apart: i64| {
+        let mut log = Log::new();
+        log.executor(1, 0, 2);
+        for index in 0..12 {
+            let from = 50 * u64::from(index) + 20;
+            let to = (from + 100).checked_add_signed(-apart).expect("a time");
+            log.task(0, index, 1, from, to);
+        }
+        log.stage(0, &[], 0, 800);
+        Application::of(&log.read(800), None).turnaround
+    };
+    near(pause_of(-3), 0.0);
+    near(pause_of(0), 0.0);
+    near(pause_of(30), 0.03);
+    // The next stage waits for the driver.
+    let mut log = Log::new();
+    log.executor(1, 0, 1);
+    for stage in 0..8 {
+        log.task(stage, 0, 1, 100 * u64::from(stage), 100 * u64::from(stage) + 60);
+        log.stage(stage, &[], 0, 800);
+    }
+    near(Application::of(&log.read(800), None).turnaround, 0.0);
+}
+
+#[test]
 fn one_successful_attempt_of_each_partition_is_kept() {
     let mut log = Log::new();
     log.executor(1, 0, 1);

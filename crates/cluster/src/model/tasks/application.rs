@@ -232,7 +232,7 @@ impl Application {
             duration: clock.secs(end),
             startup: if first.is_finite() { first.max(0.0) } else { 0.0 },
             executors: Executors::of(log, &kept, start),
-            turnaround: kept.turnaround(log),
+            turnaround: turnaround(log),
             settings: log.settings.clone(),
             capped: kept.tasks.iter().filter(|index| is_above(&log.tasks[**index])).count(),
             accelerators: log.accelerators.clone(),
@@ -566,8 +566,7 @@ impl Kept {
     /// Marks the first task of each slot, and of each stage in it, of all that an executor ever
     /// ran.
     fn find_first(&mut self, log: &EventLog) {
-        let cores: HashMap<&str, u32> =
-            log.executors.iter().map(|executor| (executor.id.as_str(), executor.cores)).collect();
+        let slots = slots_by_executor(log);
         let mut order: Vec<usize> = (0..log.tasks.len()).collect();
         order.sort_by_key(|index| (log.tasks[*index].started, log.tasks[*index].id));
         let kept: HashSet<usize> = self.tasks.iter().copied().collect();
@@ -575,8 +574,7 @@ impl Kept {
         let (mut cold, mut free) = (HashMap::new(), HashMap::new());
         for index in order {
             let task = &log.tasks[index];
-            let cores = cores.get(log.text(task.executor)).copied().unwrap_or(1);
-            let slots = (cores / log.settings.task_cpus.max(1)).max(1);
+            let slots = slots.get(log.text(task.executor)).copied().unwrap_or(1);
             let of_stage = take(free.entry((task.executor, task.stage)).or_insert(slots));
             let of_executor = take(cold.entry(task.executor).or_insert(slots));
             let first = match (of_executor, of_stage) {
@@ -589,36 +587,43 @@ impl Kept {
             }
         }
     }
+}
 
-    /// The median pause of an executor between the end of a task and the next start, of pauses that
-    /// are short and not at the start of a stage.
-    fn turnaround(&self, log: &EventLog) -> f64 {
-        let mut by_executor: BTreeMap<u32, Vec<(Ns, bool, u32)>> = BTreeMap::new();
-        for index in &self.tasks {
-            let task = &log.tasks[*index];
-            let events = by_executor.entry(task.executor).or_default();
-            events.push((task.started, true, task.stage));
-            events.push((task.ended.unwrap_or(task.started), false, task.stage));
-        }
-        let mut pauses = Vec::new();
-        for events in by_executor.values_mut() {
-            // Ends come before starts of the same millisecond.
-            events.sort_unstable();
-            for pair in events.windows(2) {
-                if let [(ended, false, of), (started, true, next)] = *pair
-                    && of == next
-                {
-                    pauses.push((started - ended).as_secs());
-                }
+/// The slots of each executor that the log names.
+fn slots_by_executor(log: &EventLog) -> HashMap<&str, usize> {
+    let of = |cores: u32| (cores / log.settings.task_cpus.max(1)).max(1) as usize;
+    log.executors.iter().map(|executor| (executor.id.as_str(), of(executor.cores))).collect()
+}
+
+/// The median pause of a slot between the end of a task and the start of the next one of its stage,
+/// in seconds. The driver starts a task before it notes the end of the one that has left the slot.
+/// Such a pause is none.
+fn turnaround(log: &EventLog) -> f64 {
+    let slots = slots_by_executor(log);
+    let mut by_executor: BTreeMap<u32, [Vec<(Ns, u32)>; 2]> = BTreeMap::new();
+    for task in &log.tasks {
+        let [starts, ends] = by_executor.entry(task.executor).or_default();
+        starts.push((task.started, task.stage));
+        ends.extend(task.ended.map(|ended| (ended, task.stage)));
+    }
+    let mut pauses = Vec::new();
+    for (executor, [mut starts, mut ends]) in by_executor {
+        starts.sort_unstable();
+        ends.sort_unstable();
+        // With all slots taken, each start needs an end.
+        let taken = slots.get(log.text(executor)).copied().unwrap_or(1);
+        for ((started, next), (ended, of)) in starts.into_iter().skip(taken).zip(ends) {
+            if of == next {
+                pauses.push(started.saturating_sub(ended).as_secs());
             }
         }
-        pauses.retain(|pause| *pause <= LONGEST_TURNAROUND);
-        if pauses.len() < ENOUGH { 0.0 } else { median(pauses) }
     }
+    pauses.retain(|pause| *pause <= LONGEST_TURNAROUND);
+    if pauses.len() < ENOUGH { 0.0 } else { median(pauses) }
 }
 
 /// Takes one of those left, if any.
-fn take(left: &mut u32) -> bool {
+fn take(left: &mut usize) -> bool {
     let had = *left > 0;
     *left = left.saturating_sub(1);
     had

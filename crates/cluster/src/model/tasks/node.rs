@@ -154,7 +154,7 @@ impl TaskPhases {
             false => demand.fetch,
         };
         Self {
-            scheduling: demand.scheduling,
+            scheduling: demand.scheduling * node.lone_ratio,
             gc: demand.gc * node.heap_ratio * node.speeds.stretch(1.0)
                 / node.speeds.of_core(f64::from(node.slots)),
             fetch,

@@ -28,7 +28,7 @@ pub enum TasksSource {
     Driver,
     /// How fast the tasks are on another processor, relative to the benchmark.
     Speed,
-    /// What the part of tasks' times is that the engine does not count.
+    /// What the scheduling of tasks is, and the part of their times that the engine does not count.
     Uncounted,
     /// Whether tasks wait for their bytes.
     Storage,
@@ -127,7 +127,7 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
             }
             TasksSource::Speed => both(computing(&outcome.parts), doubts.speed),
             TasksSource::Uncounted => {
-                let uncounted = of(Part::Uncounted);
+                let uncounted = of(Part::Uncounted) + of(Part::Scheduling);
                 // The estimate scales it with the speed; at the other end it is waiting and stays.
                 let kept = uncounted / doubts.lone - uncounted;
                 [(-kept).max(0.0), kept.max(0.0)]
