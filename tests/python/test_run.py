@@ -220,6 +220,17 @@ def test_a_run_has_the_limit_of_its_disks(tmp_path: Path, trace: str) -> None:
     assert [one.storage_rate for one in inputs.expand([run])] == [20_000_000]
 
 
+def test_a_run_says_how_long_its_machine_was_full(tmp_path: Path, trace: str) -> None:
+    run = made_run(tmp_path / "run", trace, [0, 0])
+    made = json.loads((run / "run.json").read_text())
+    for kind, full_s, share in (("node", 3.0, 0.75), ("machine", 3.0, 0.0), ("node", None, 0.0)):
+        made["machines"] = [{"host": "local", "full_s": full_s, "span_s": 4.0}]
+        for node in made["nodes"]:
+            node |= {"host": "local", "scope": {"kind": kind}}
+        (run / "run.json").write_text(json.dumps(made))
+        assert [one.full_share for one in inputs.expand([run])] == [share]
+
+
 def test_clocks_that_differ_are_corrected(tmp_path: Path, trace: str) -> None:
     alike = gordon.survey.run(made_run(tmp_path / "a", trace, [0, 0]), space="gordon-2009")
     apart = gordon.survey.run(made_run(tmp_path / "b", trace, [0, 7 * SECOND]), space="gordon-2009")

@@ -173,3 +173,29 @@ def test_output_in_memory_is_written_at_the_rate_of_the_disks(
     assert slow["time_s"] > found[unlimited.name]["time_s"] + 10
     assert all(slow["time_s_low"] < secs < slow["time_s_high"] for secs in measured)
     assert all(abs(slow["time_s"] / secs - 1) < 0.15 for secs in measured)
+
+
+def test_nodes_of_a_full_machine_may_have_waited_for_cores(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "KEPT", tmp_path)
+    shutil.unpack_archive(script.archive_of("sort"), tmp_path)
+    nodes = script.Cluster(2, 0.8)
+    run = script.read("sort", nodes)[0]
+    file = Path(run["folder"]) / "run.json"
+    made = json.loads(file.read_text())
+    (machine,) = made["machines"]
+    found = {}
+    for full_s in (0.0, machine["span_s"] / 2, machine["span_s"]):
+        machine["full_s"] = full_s
+        file.write_text(json.dumps(made))
+        space = script.space(tmp_path / "space.toml")
+        found[full_s] = script.predict(run, nodes, space, "run")[nodes.name]
+    none, half, full = found.values()
+    assert none["time_s"] == half["time_s"] == full["time_s"]
+    assert none["time_s_high"] == half["time_s_high"] == full["time_s_high"]
+    assert none["time_s_low"] > half["time_s_low"] > full["time_s_low"]
+    assert "contention" not in none["range_by_s"]
+    less = [row["time_s"] - row["range_by_s"]["contention"][0] for row in (half, full)]
+    assert less[1] == pytest.approx(2 * less[0])
+    assert full["range_by_s"]["contention"][1] == full["time_s"]

@@ -76,6 +76,8 @@ class Inputs:
     has more than the job."""
     storage_rate: float | None = None
     """Bytes a second to which the disk of each node was limited, if it was."""
+    full_share: float = 0.0
+    """Share of the run in which a machine whose parts are nodes had no idle core."""
     is_application: bool = False
     """Whether the traces are estimated from an event log alone, and nothing recorded a machine."""
     place: Workplace | None = None
@@ -367,7 +369,19 @@ def _run(path: Path) -> Inputs:
         log=fspath(path / log) if (log := run.get("event_log")) else "",
         window=_window(run),
         storage_rate=limits.get("disk_bytes_per_s") if limits else None,
+        full_share=_full_share(run),
     )
+
+
+def _full_share(run: RunReport) -> float:
+    def is_part(node: RunNode) -> bool:
+        scope = node.get("scope")
+        return scope is not None and scope["kind"] == "node"
+
+    shared = {node["host"] for node in run["nodes"] if is_part(node)}
+    machines = [machine for machine in run.get("machines", []) if machine["host"] in shared]
+    shares = [(machine["full_s"] or 0.0) / (machine["span_s"] or 1.0) for machine in machines]
+    return min(max(shares, default=0.0), 1.0)
 
 
 def _window(run: RunReport) -> tuple[int, int] | None:

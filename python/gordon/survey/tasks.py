@@ -54,6 +54,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             "traces": inputs.paths,
             "lags": inputs.lags,
             "storage_rate": inputs.storage_rate,
+            "full_share": inputs.full_share,
             "nodes": request.numbers or [],
             "partitions": request.partitions,
             "goals": request.goals.config(),

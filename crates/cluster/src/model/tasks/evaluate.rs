@@ -15,7 +15,7 @@ use super::report::{
 };
 use super::simulate::{Outcome, Simulator, critical_path};
 use super::split::{count, follows, split};
-use super::traced::{find_written_back, reference_of, traced_node};
+use super::traced::{find_written_back, idle_share, reference_of, traced_node};
 use super::warm_up::WarmUp;
 use super::{TasksSpace, TasksSurvey, median};
 use crate::error::ClusterError;
@@ -73,6 +73,8 @@ pub struct TasksModel<'a> {
     shuffled: f64,
     /// Core seconds if all cached blocks were computed again.
     recomputed: f64,
+    /// Share of the recorded time in which nodes may have waited for cores that others used.
+    contended: f64,
     pub(super) compared: Compared,
     /// By design, once it is simulated.
     pub(super) answers: Vec<OnceLock<Answer>>,
@@ -227,6 +229,7 @@ impl<'a> TasksModel<'a> {
             needs,
             durations: Durations::default(),
             recomputed: sum(|demand| demand.recompute.work),
+            contended: survey.full_share * idle_share(survey, application, streams),
             moved: [
                 sum(|demand| demand.moved[0]),
                 sum(|demand| demand.moved[1]) + work.application.written_back,
@@ -411,6 +414,7 @@ impl<'a> TasksModel<'a> {
             },
             all_network: self.shuffled * (1.0 - 1.0 / nodes) / nodes / cluster.node.network,
             more_recompute: self.recomputed / speed_of_all * (held.most_missing - held.missing),
+            contended: self.contended,
             critical_path,
         }
     }

@@ -74,6 +74,9 @@ pub struct TasksSurvey {
     /// each. Default: that of `reference`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_rate: Option<f64>,
+    /// Share of the run in which the machine of which the recorded nodes are parts had no idle core.
+    #[serde(default)]
+    pub full_share: f64,
     /// Numbers of nodes to compare. Default: 12 numbers from 1 to 64, and the recorded number.
     #[serde(default)]
     pub nodes: Vec<u32>,
@@ -256,6 +259,9 @@ fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
         if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
             return impossible(key, format!("{value} is not above zero"));
         }
+    }
+    if !(0.0..=1.0).contains(&survey.full_share) {
+        return impossible("full_share", format!("{} is not from 0 to 1", survey.full_share));
     }
     survey.goals.check()?;
     survey.catalogue.check()

@@ -36,10 +36,12 @@ pub enum TasksSource {
     Network,
     /// What is spilled, and computed again because it is not cached.
     Memory,
+    /// Whether the recorded nodes waited for cores that others used.
+    Contention,
 }
 
 /// All sources.
-pub(super) const SOURCES: [TasksSource; 11] = [
+pub(super) const SOURCES: [TasksSource; 12] = [
     TasksSource::Runs,
     TasksSource::Durations,
     TasksSource::Startup,
@@ -51,6 +53,7 @@ pub(super) const SOURCES: [TasksSource; 11] = [
     TasksSource::Storage,
     TasksSource::Network,
     TasksSource::Memory,
+    TasksSource::Contention,
 ];
 
 /// Half of the 80 % range of runs on the same cluster, as a share of the time: larger than that of
@@ -88,6 +91,8 @@ pub(super) struct Doubts {
     pub all_network: f64,
     /// Seconds of all slots for the blocks that are evicted if tasks take all the memory they can.
     pub more_recompute: f64,
+    /// Share of the time in which the recorded nodes may have waited for cores.
+    pub contended: f64,
     /// Seconds that no schedule is below.
     pub critical_path: f64,
 }
@@ -137,6 +142,7 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
                 [of(Part::Network), (doubts.all_network - of(Part::Network)).max(0.0)]
             }
             TasksSource::Memory => [of(Part::Spill) + of(Part::Recompute), doubts.more_recompute],
+            TasksSource::Contention => [time * doubts.contended, 0.0],
         };
         [(time - less).max(f64::MIN_POSITIVE), time + more]
     });
@@ -152,8 +158,8 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
 
 /// Whether a source makes the critical path doubtful.
 fn is_of_path(source: TasksSource) -> bool {
-    use TasksSource::{Driver, Memory, Runs, Speed, Startup, Tasks, Uncounted, WarmUp};
-    matches!(source, Runs | Startup | WarmUp | Tasks | Driver | Speed | Uncounted | Memory)
+    use TasksSource::{Durations, Network, Storage};
+    !matches!(source, Durations | Storage | Network)
 }
 
 /// Differences between runs, as a logarithm.

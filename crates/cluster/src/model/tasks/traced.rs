@@ -50,6 +50,28 @@ pub(super) fn traced_node(
     TracedNode { speeds, storage, heap, counted }
 }
 
+/// Share of their cores that the nodes left idle while stages ran, other than by a quota that was
+/// used up or for the hypervisor.
+pub(super) fn idle_share(
+    survey: &TasksSurvey,
+    application: &Application,
+    streams: &[JobStream],
+) -> f64 {
+    let lags = Lags::new(&survey.lags);
+    let (mut idle, mut all) = (0.0, 0.0);
+    for stage in &application.stages {
+        for (at, stream) in streams.iter().enumerate() {
+            let window = (stage.submitted, stage.ended);
+            for (sample, share) in covered(stream, lags.of(at), window) {
+                let cores = sample.span * f64::from(sample.cores);
+                idle += share * (cores - sample.cpu - sample.unserved).max(0.0);
+                all += share * cores;
+            }
+        }
+    }
+    if all > 0.0 { idle / all } else { 0.0 }
+}
+
 /// Splits the time after the last stage into that of the driver and the time in which the nodes
 /// wrote back what they had written to memory: the bytes over `write`, the storage's bytes a
 /// second, or the busy time of the storage if that rate is unknown. The sample in which the last
