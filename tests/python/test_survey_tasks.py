@@ -77,6 +77,36 @@ def test_the_recorded_cluster_takes_the_recorded_time(log: Path, tmp_path: Path)
     assert row["tasks"]["time_s_low"] < recorded["time_s"] < row["tasks"]["time_s_high"]
 
 
+def test_a_log_without_settings_has_no_limit_of_memory(tmp_path: Path) -> None:
+    """As the second piece of a rolled log: how much memory its executors had is unknown."""
+    is_known = True
+
+    def large(event: dict[str, Any]) -> dict[str, Any] | None:
+        if event["Event"] == "SparkListenerTaskEnd":
+            event["Task Metrics"]["Peak Execution Memory"] = 2 << 30
+        return event if is_known or event["Event"] != "SparkListenerEnvironmentUpdate" else None
+
+    def parts(**settings: str) -> tuple[float, list[str]]:
+        made = space(tmp_path, {"cores": 4, "memory": "64GiB"})
+        given = [f"{key.replace('_', '.')}={value}" for key, value in settings.items()]
+        log = log_with(tmp_path, large)
+        found = of_tasks(survey.run(log, space=made, nodes=1, reference="one", set=given))
+        (row,) = found["designs"]
+        keys = [assumption["key"] for assumption in found["assumptions"]]
+        return row["tasks"]["parts_s"].get("spill", 0.0), keys
+
+    spill, keys = parts()
+    assert spill > 0
+    assert "executor.memory" not in keys
+    is_known = False
+    spill, keys = parts()
+    assert spill == 0
+    assert "executor.memory" in keys
+    spill, keys = parts(executor_memory="1GiB")
+    assert spill > 0
+    assert "executor.memory" not in keys
+
+
 def test_a_faster_machine_and_more_nodes_take_less_time(tmp_path: Path) -> None:
     made = space(tmp_path, {"id": "slow"}, {"id": "fast", "speed": 2.0})
     found = of_tasks(survey.run(TWO_HOSTS, space=made, nodes="1,2", reference="slow"))

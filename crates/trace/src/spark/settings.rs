@@ -18,6 +18,8 @@ const RESERVED: Bytes = Bytes(300 * MIB);
 /// Settings of an application, with Spark's defaults for those that were not set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
+    /// Whether they were recorded; a piece of a log may lack them.
+    pub is_known: bool,
     /// Cores of an executor; `None`: all of its worker.
     pub executor_cores: Option<u32>,
     /// Heap of an executor; of the driver in local mode.
@@ -43,6 +45,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            is_known: false,
             executor_cores: None,
             executor_memory: MEMORY,
             memory_overhead: LEAST_OVERHEAD,
@@ -83,6 +86,7 @@ impl Settings {
             .and_then(mebibytes)
             .unwrap_or_else(|| LEAST_OVERHEAD.max(scaled(executor_memory, share)));
         Self {
+            is_known: true,
             executor_cores: number("spark.executor.cores"),
             executor_memory,
             memory_overhead,
@@ -167,7 +171,7 @@ mod tests {
 
     #[test]
     fn settings_that_are_not_set_have_the_defaults_of_spark() {
-        assert_eq!(settings(&[]), Settings::default());
+        assert_eq!(settings(&[]), Settings { is_known: true, ..Settings::default() });
         let known = settings(&[
             ("spark.executor.memory", "8g"),
             ("spark.executor.cores", "4"),

@@ -589,5 +589,5 @@ fn assumed_warm_up(warm_ups: &[WarmUp], outcome: &Outcome) -> [f64; 2] {
             *sum += secs;
         }
     }
-    sums
+    sums.map(|secs| secs * outcome.alone())
 }

@@ -74,12 +74,13 @@ pub(super) fn executor_of(
             machine.memory.human()
         ));
     }
-    let working = Settings { executor_memory: heap, ..settings.clone() }.working_memory();
+    let known = Settings { executor_memory: heap, ..settings.clone() };
+    let is_known = settings.is_known || survey.executor.memory.is_some();
     Ok(Executor {
         count: (cores / wanted).min(in_memory),
         slots,
         heap: bytes(heap),
-        working: bytes(working),
+        working: if is_known { bytes(known.working_memory()) } else { f64::INFINITY },
         whole,
     })
 }
@@ -91,7 +92,10 @@ pub(super) fn recorded_executor(application: &Application) -> Executor {
         count: executors.count.div_ceil(executors.hosts.max(1)).max(1),
         slots: executors.slots.max(1),
         heap: bytes(settings.executor_memory),
-        working: bytes(settings.working_memory()),
+        working: match settings.is_known {
+            true => bytes(settings.working_memory()),
+            false => f64::INFINITY,
+        },
         whole: bytes(settings.executor_memory) + bytes(settings.memory_overhead),
     }
 }

@@ -109,6 +109,20 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
          to all waiting",
     );
     add(
+        "scheduling",
+        "in proportion to the relative speed".into(),
+        "how much of the start of a task is work of its executor: the log does not say; the range \
+         has none",
+    );
+    if !application.settings.is_known && model.survey.executor.memory.is_none() {
+        add(
+            "executor.memory",
+            "never limits".into(),
+            "the log does not have the settings of the executors: no task spills, and no cached \
+             block is evicted (--set executor.memory= gives their heap)",
+        );
+    }
+    add(
         "uncounted",
         "computing".into(),
         "what is in a task's time besides the CPU time, garbage collection, shuffle and storage \

@@ -5,7 +5,7 @@
 //! add up. The lower end is not below the lower end of the critical path.
 
 use super::node::{Part, Parts, TaskNode};
-use super::simulate::Outcome;
+use super::simulate::{Outcome, computing};
 use crate::model::job::range::{End, combined};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -170,12 +170,8 @@ fn run_noise(outcome: &Outcome, node: &TaskNode) -> f64 {
         if secs > 0.0 { (STAGE_NOISE * secs).powi(2) + own.min(secs).powi(2) } else { 0.0 }
     };
     let squares: f64 = outcome.stages.iter().map(|stage| of_stage(&stage.chain)).sum();
+    let squares = squares * outcome.alone();
     (RUN_NOISE * RUN_NOISE + squares / outcome.time.powi(2).max(f64::MIN_POSITIVE)).sqrt()
-}
-
-fn computing(parts: &Parts) -> f64 {
-    let of = |part: Part| parts[part as usize];
-    of(Part::Compute) + of(Part::WarmUp) + of(Part::Uncounted) + of(Part::Gc)
 }
 
 /// What an error of this logarithm takes away from `secs`, and adds.

@@ -29,6 +29,21 @@ pub struct Outcome {
     pub stages: Vec<StageOutcome>,
 }
 
+impl Outcome {
+    /// The computing of the chain that ended last, for each second of that of the chains of all
+    /// stages: below 1 where stages overlap.
+    pub fn alone(&self) -> f64 {
+        let all: f64 = self.stages.iter().map(|stage| computing(&stage.chain)).sum();
+        if all > 0.0 { (computing(&self.parts) / all).min(1.0) } else { 1.0 }
+    }
+}
+
+/// Seconds of computing among these parts.
+pub fn computing(parts: &Parts) -> f64 {
+    let of = |part: Part| parts[part as usize];
+    of(Part::Compute) + of(Part::WarmUp) + of(Part::Uncounted) + of(Part::Gc)
+}
+
 /// A simulated stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StageOutcome {

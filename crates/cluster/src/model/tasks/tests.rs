@@ -3,8 +3,8 @@ use super::cached::{Block, CachedBlocks};
 use super::demand::{Demands, TaskDemand, TracedNode, take_recomputing};
 use super::executor::Executor;
 use super::memory::{Held, Needs};
-use super::node::{Cluster, Part, Parts, TaskNode};
-use super::simulate::{Simulator, critical_path};
+use super::node::{Cluster, PARTS, Part, Parts, TaskNode};
+use super::simulate::{Outcome, Simulator, StageOutcome, critical_path};
 use super::speeds::Speeds;
 use super::split::{count, follows, split};
 use super::warm_up::{First, WarmUp};
@@ -390,6 +390,25 @@ fn tasks_read_on_a_node_take_the_same_time_on_it() {
     // The start of a task is the work of its executor: at half the speed it takes 0.5 s more.
     slower.node.lone_ratio = 2.0;
     near(time(&application, &found, &slower), 7.5);
+}
+
+#[test]
+fn computing_of_stages_that_overlap_counts_once() {
+    let computing = |secs: f64| {
+        let mut parts = [0.0; PARTS.len()];
+        parts[Part::Compute as usize] = secs;
+        parts
+    };
+    let of = |total: f64, stages: &[f64]| Outcome {
+        parts: computing(total),
+        stages: (stages.iter())
+            .map(|secs| StageOutcome { chain: computing(*secs), ..StageOutcome::default() })
+            .collect(),
+        ..Outcome::default()
+    };
+    near(of(6.0, &[2.0, 4.0]).alone(), 1.0);
+    near(of(4.0, &[4.0, 4.0]).alone(), 0.5);
+    near(of(0.0, &[]).alone(), 1.0);
 }
 
 #[test]
