@@ -114,6 +114,28 @@ fn the_driver_has_the_time_between_stages() {
 }
 
 #[test]
+fn a_stage_that_waits_for_its_first_task_while_none_runs_waits_for_the_driver() {
+    let mut log = Log::new();
+    log.executor(1, 1000, 1);
+    // It is submitted before an executor registers, which takes tasks half a second later.
+    log.stage(0, &[], 500, 3000);
+    log.task(0, 0, 1, 1500, 3000);
+    // No task runs for two seconds after its submission.
+    log.stage(1, &[0], 3000, 6000);
+    log.task(1, 0, 1, 5000, 6000);
+    // It waits for the slot alone.
+    log.stage(2, &[0], 3100, 7000);
+    log.task(2, 0, 1, 6000, 7000);
+    let application = Application::of(&log.read(7000), None);
+    near(application.startup, 1.5);
+    for (stage, [waited, driver]) in [[0.0, 0.5], [2.0, 2.0], [0.0, 0.1]].into_iter().enumerate() {
+        near(application.stages[stage].waited, waited);
+        near(application.stages[stage].driver, driver);
+    }
+    near(application.driver_time(), 0.1);
+}
+
+#[test]
 fn stages_that_overlap_do_not_wait_for_each_other() {
     let mut log = Log::new();
     log.executor(1, 0, 4);

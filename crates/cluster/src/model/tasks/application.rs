@@ -149,7 +149,10 @@ pub struct AppStage {
     pub before: Vec<usize>,
     /// Whether it also waits for the first executor.
     pub after_startup: bool,
-    /// Seconds of the driver between what it waits for and its submission.
+    /// Seconds from its submission, and the start of the first executor, to its first task, in
+    /// which no task ran.
+    pub waited: f64,
+    /// Seconds of the driver between what it waits for and its submission, and `waited`.
     pub driver: f64,
     /// Its tasks, in the order of their starts.
     pub tasks: std::ops::Range<usize>,
@@ -242,6 +245,7 @@ impl Application {
             ..Self::default()
         };
         application.add_stages(log, &kept, &concurrent, clock);
+        application.find_waiting(log, clock);
         application.find_predecessors(log);
         let last = application.stages.iter().map(|stage| stage.ended).fold(0.0, f64::max);
         application.find_cached(log);
@@ -253,7 +257,7 @@ impl Application {
     /// Seconds of the driver in which no stage ran.
     pub fn driver_time(&self) -> f64 {
         let mut spans: Vec<(f64, f64)> =
-            self.stages.iter().map(|stage| (stage.submitted, stage.ended)).collect();
+            self.stages.iter().map(|stage| (stage.submitted + stage.waited, stage.ended)).collect();
         spans.push((0.0, self.startup));
         spans.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (mut covered, mut until) = (0.0, 0.0);
@@ -335,6 +339,32 @@ impl Application {
         self.stages.sort_by(|a, b| a.submitted.total_cmp(&b.submitted).then(a.id.cmp(&b.id)));
     }
 
+    /// Finds how long stages waited for their first task while no task ran: for the first one, an
+    /// executor that registers, loads plug-ins and only then takes tasks; for later ones the
+    /// driver, or executors that were removed.
+    fn find_waiting(&mut self, log: &EventLog, clock: Clock) {
+        let mut tasks: Vec<(f64, f64)> = (log.tasks.iter())
+            .map(|task| (clock.secs(task.started), clock.secs(task.ended.unwrap_or(task.started))))
+            .collect();
+        tasks.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((first, _)) = tasks.first().copied() else { return };
+        if self.stages.iter().any(|stage| stage.submitted < self.startup) {
+            self.startup = self.startup.max(first);
+        }
+        let mut busy_until: Vec<f64> = Vec::with_capacity(tasks.len());
+        for (_, ended) in &tasks {
+            busy_until.push(busy_until.last().map_or(*ended, |before| before.max(*ended)));
+        }
+        for stage in &mut self.stages {
+            let started = self.tasks[stage.tasks.clone()].iter().map(|task| task.started);
+            let launched = started.fold(f64::INFINITY, f64::min);
+            let before = tasks.partition_point(|(started, _)| *started < launched);
+            let busy = if before > 0 { busy_until[before - 1] } else { 0.0 };
+            let since = stage.submitted.max(self.startup).max(busy);
+            stage.waited = (launched - since).max(0.0);
+        }
+    }
+
     fn find_predecessors(&mut self, log: &EventLog) {
         let by_id: HashMap<u32, usize> =
             self.stages.iter().enumerate().map(|(at, stage)| (stage.id, at)).collect();
@@ -356,7 +386,7 @@ impl Application {
             let after_startup = after.is_empty() && self.startup <= submitted;
             let since = if after_startup { self.startup } else { last(&after) };
             let stage = &mut self.stages[at];
-            stage.driver = (submitted - since).max(0.0);
+            stage.driver = (submitted - since).max(0.0) + stage.waited;
             stage.after_startup = after_startup;
             for other in &after {
                 self.stages[*other].before.push(at);
