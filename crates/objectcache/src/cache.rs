@@ -10,6 +10,7 @@ use crate::format::{LONGEST_KEY, PAGE};
 use crate::journal::{Durable, durable};
 use crate::object::{Blocks, Body, Object};
 use crate::oneshot;
+use crate::reads::is_closed;
 use crate::ring_reads::{Completions, RingReads};
 use crate::sets::{BATCH, SetView};
 use crate::state::{Pin, SegmentInfo, State, Status, total};
@@ -107,7 +108,7 @@ impl Cache {
 
     /// Deletes all objects whose keys start with `prefix`, durably. Returns their number. The
     /// objects are gone when the future is polled first; to count those in flash, it reads the
-    /// directories of all segments.
+    /// directories of all segments, and all sets.
     ///
     /// # Errors
     /// Returns an error if the prefix is longer than any key, if the cache cannot record that the
@@ -233,8 +234,11 @@ impl Cache {
             }
             (Pin::new(shared, offset), expected)
         };
-        let read = worker::read_directory(shared, number).ok().flatten();
-        let found = read.filter(|directory| directory.sequence == expected);
+        let read = worker::read_directory_later(shared, number).await;
+        if read.as_ref().is_err_and(is_closed) {
+            return None;
+        }
+        let found = read.ok().flatten().filter(|directory| directory.sequence == expected);
         if found.is_none() {
             self.drop_segment(number, expected);
         }

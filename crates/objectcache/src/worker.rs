@@ -227,13 +227,32 @@ pub(crate) fn read_directory(shared: &Shared, number: u32) -> Result<Option<Dire
     let end = shared.offset(number) + shared.segment as u64;
     let tail = |len: usize| medium::read(&*shared.storage, end - len as u64, len);
     let mut read = tail(first_read(shared.segment))?;
-    let Some(footer) = Footer::parse(read.slice(), shared.id, number) else { return Ok(None) };
-    let len = footer.len().next_multiple_of(PAGE);
-    if len > shared.segment {
-        return Ok(None);
-    }
+    let Some(len) = directory_len(shared, number, read.slice()) else { return Ok(None) };
     if len > read.slice().len() {
         read = tail(len)?;
     }
     Ok(Directory::parse(read.slice(), shared.segment, shared.id, number))
+}
+
+/// As [`read_directory`], without blocking the caller.
+pub(crate) async fn read_directory_later(
+    shared: &Shared,
+    number: u32,
+) -> Result<Option<Directory>> {
+    let end = shared.offset(number) + shared.segment as u64;
+    let tail = |len: usize| shared.reads.read(end - len as u64, len);
+    let mut read = tail(first_read(shared.segment)).await?;
+    let Some(len) = directory_len(shared, number, &read) else { return Ok(None) };
+    if len > read.len() {
+        read = tail(len).await?;
+    }
+    Ok(Directory::parse(&read, shared.segment, shared.id, number))
+}
+
+/// Bytes at the end of a segment to read for its directory. `None` if the segment, which ends with
+/// `tail`, has no valid footer.
+fn directory_len(shared: &Shared, number: u32, tail: &[u8]) -> Option<usize> {
+    let footer = Footer::parse(tail, shared.id, number)?;
+    let len = footer.len().next_multiple_of(PAGE);
+    (len <= shared.segment).then_some(len)
 }

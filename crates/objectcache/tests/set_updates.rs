@@ -3,46 +3,22 @@
 mod common;
 
 use common::{
-    Intercept, Intercepted, Kind, Model, OBJECTS, SEGMENTS_AT, SETS_AT, apply, key, open, step,
+    Clock, Gate, GateState, Intercept, Intercepted, Kind, Model, OBJECTS, SEGMENTS_AT, SETS_AT,
+    apply, key, open, step,
 };
 use gordon_objectcache::{Cache, Medium, block_on};
 use gordon_store::Media;
 use gordon_testkit::{MemoryMedia, Random};
 use std::io::Result;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
-
-const PATIENCE: Duration = Duration::from_secs(60);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gate {
-    Open,
-    Closed,
-    /// A write waits.
-    Reached,
-}
 
 /// A medium whose writes of sets wait for a gate.
 struct Gated {
     media: Arc<MemoryMedia>,
-    gate: Mutex<Gate>,
-    changed: Condvar,
-}
-
-impl Gated {
-    fn set(&self, gate: Gate) {
-        *self.gate.lock().expect("no test has failed") = gate;
-        self.changed.notify_all();
-    }
-
-    fn wait_until(&self, wanted: Gate) {
-        let gate = self.gate.lock().expect("no test has failed");
-        let waited = self.changed.wait_timeout_while(gate, PATIENCE, |gate| *gate != wanted);
-        let waited = waited.expect("no test has failed").1;
-        assert!(!waited.timed_out(), "the gate is not {wanted:?} after {PATIENCE:?}");
-    }
+    gate: Gate,
 }
 
 impl Intercept for Gated {
@@ -51,9 +27,8 @@ impl Intercept for Gated {
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
-        if at >= SETS_AT && *self.gate.lock().expect("no test has failed") == Gate::Closed {
-            self.set(Gate::Reached);
-            self.wait_until(Gate::Open);
+        if at >= SETS_AT {
+            self.gate.pass();
         }
         self.media.write(at, bytes)
     }
@@ -83,22 +58,20 @@ fn used() -> (Arc<MemoryMedia>, usize) {
 #[test]
 fn a_deletion_waits_until_the_object_is_durably_out_of_its_set() {
     let (media, number) = used();
-    let gated = Gated { media, gate: Mutex::new(Gate::Open), changed: Condvar::new() };
-    let media = Arc::new(Intercepted(gated));
-    let gated = &media.0;
-    let clock = common::Clock::default().medium(media.clone());
-    let medium = Medium { inline: false, ..clock };
+    let media = Arc::new(Intercepted(Gated { media, gate: Gate::open() }));
+    let gate = &media.0.gate;
+    let medium = Medium { inline: false, ..Clock::default().medium(media.clone()) };
     let (cache, _) = Cache::open_on(Kind::Sets.config(false), medium).expect("it opens");
-    gated.set(Gate::Closed);
+    gate.set(GateState::Closed);
     let delete = || block_on(cache.delete(&key(number)));
     thread::scope(|scope| {
         let first = scope.spawn(delete);
-        gated.wait_until(Gate::Reached);
+        gate.wait_until(GateState::Reached);
         let (sender, second) = channel();
         scope.spawn(move || sender.send(delete()));
         // A crash would bring the object back now.
         let answer = second.recv_timeout(Duration::from_millis(300));
-        gated.set(Gate::Open);
+        gate.set(GateState::Open);
         assert!(matches!(answer, Err(RecvTimeoutError::Timeout)), "{answer:?}");
         assert!(!second.recv().expect("it ends").expect("it works"), "it was deleted already");
         assert!(first.join().expect("it ends").expect("it works"));

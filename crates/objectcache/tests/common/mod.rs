@@ -9,8 +9,8 @@ use gordon_units::BlockId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IoSlice, IoSliceMut, Result, Write as _};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// The size of a small flash: the journal, and 12 segments of 16 KiB.
@@ -121,11 +121,16 @@ pub fn config(reinsert: bool) -> Config {
     Kind::File.config(reinsert)
 }
 
-/// A medium in memory whose writes and syncs a test intercepts.
+/// A medium in memory whose accesses a test intercepts.
 pub trait Intercept: Send + Sync {
     fn media(&self) -> &MemoryMedia;
 
-    fn write(&self, at: u64, bytes: &[u8]) -> Result<()>;
+    /// Called before a read.
+    fn before_read(&self, _at: u64) {}
+
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
+        self.media().write(at, bytes)
+    }
 
     fn sync(&self) -> Result<()> {
         self.media().sync()
@@ -141,10 +146,12 @@ impl<I: Intercept> Media for Intercepted<I> {
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.0.before_read(at);
         self.0.media().read(at, into)
     }
 
     fn read_data(&self, at: u64, into: &mut [IoSliceMut<'_>]) -> Result<()> {
+        self.0.before_read(at);
         self.0.media().read_data(at, into)
     }
 
@@ -175,6 +182,52 @@ impl<I: Intercept> Media for Intercepted<I> {
 
     fn sync(&self) -> Result<()> {
         self.0.sync()
+    }
+}
+
+/// How long a test waits for another thread.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateState {
+    Open,
+    Closed,
+    /// An access waits.
+    Reached,
+}
+
+/// A gate at which accesses to a medium wait.
+pub struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+impl Gate {
+    pub fn open() -> Self {
+        Self { state: Mutex::new(GateState::Open), changed: Condvar::new() }
+    }
+
+    pub fn state(&self) -> GateState {
+        *self.state.lock().expect("no test has failed")
+    }
+
+    pub fn set(&self, state: GateState) {
+        *self.state.lock().expect("no test has failed") = state;
+        self.changed.notify_all();
+    }
+
+    pub fn wait_until(&self, wanted: GateState) {
+        let state = self.state.lock().expect("no test has failed");
+        let waited = self.changed.wait_timeout_while(state, PATIENCE, |state| *state != wanted);
+        let is_late = waited.expect("no test has failed").1.timed_out();
+        assert!(!is_late, "the gate is not {wanted:?} after {PATIENCE:?}");
+    }
+
+    pub fn pass(&self) {
+        if self.state() != GateState::Open {
+            self.set(GateState::Reached);
+            self.wait_until(GateState::Open);
+        }
     }
 }
 
