@@ -81,6 +81,11 @@ def test_sets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         _open(tmp_path, sets=0.5, lifetime=5.0)
     with raises("config", "dram", "filters"):
         _open(tmp_path, sets=0.5, dram="1KiB")
+    # The flash is too small with or without sets; then only with them.
+    with raises("config", "flash", "100KiB has 0 segments of 64KiB after the journal;"):
+        _open(tmp_path, sets=0.5, flash_size="100KiB")
+    with raises("config", "flash", "segments of 64KiB after the journal and", "sets;"):
+        _open(tmp_path, sets=0.99)
 
 
 def test_a_cache_without_flash_is_in_dram() -> None:

@@ -182,6 +182,8 @@ impl Config {
         let seed = self.seed;
         let erases = 0;
         let new = Superblock { id: 0, size, segment, seed, created: 0, blocks, erases, sets: 0 };
+        // Sets are a part of a flash that is large enough for a log.
+        self.plan(&new)?;
         let sets = flash.sets.map_or(Ok(0), |share| sets(share, &new))?;
         let new = Superblock { sets, ..new };
         self.plan(&new)?;
@@ -212,13 +214,17 @@ impl Config {
         }
         let segments = superblock.segments();
         if !(2..1 << 30).contains(&segments) {
+            let (sets, remedy) = match superblock.sets {
+                0 => (String::new(), "a smaller segment, or more flash"),
+                sets => (format!(" and {sets} sets"), "a smaller part for sets, or more flash"),
+            };
             let why = format!(
-                "{} has {segments} segments of {} after the journal; one is filled as another is \
-                 emptied",
+                "{} has {segments} segments of {} after the journal{sets}; one is filled as another \
+                 is emptied",
                 Bytes(size),
                 Bytes(segment.into())
             );
-            return wrong("flash", why, "a smaller segment, or more flash");
+            return wrong("flash", why, remedy);
         }
         if superblock.sets > 0 {
             if flash.lifetime.is_some() {

@@ -85,8 +85,8 @@ pub enum Error {
     },
     /// The cache was created with another size.
     #[error(
-        "{path}: created with {what} {}, not {}\n  try: that size, or remove the file to start with an \
-         empty cache", Bytes(*found), Bytes(*given)
+        "{path}: created with {what} {}, not {}\n  try: the options with which it was created, or remove \
+         the file to start with an empty cache", Bytes(*found), Bytes(*given)
     )]
     OtherShape {
         /// The file.
