@@ -9,7 +9,17 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 const VERSION: u8 = 1;
 const RESPONSE: u8 = 0;
-const VARY: u8 = 1;
+/// 1 was the names without a generation.
+const VARY: u8 = 2;
+
+/// What the variants of a resource have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Vary {
+    /// A random part of the keys of variants: with a new one, nobody finds those stored before.
+    pub generation: u64,
+    /// Names of request fields; the response is stored once for each combination of their values.
+    pub names: Vec<HeaderName>,
+}
 
 /// The properties of a file by which a change is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +46,7 @@ pub(crate) struct StoredResponse {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StoredMeta {
     Response(StoredResponse),
-    /// Names of request fields; the response is stored once for each combination of their values.
-    Vary(Vec<HeaderName>),
+    Vary(Vary),
 }
 
 impl StoredMeta {
@@ -65,8 +74,9 @@ impl StoredMeta {
                     text(&mut out, value.as_bytes())?;
                 }
             }
-            Self::Vary(names) => {
+            Self::Vary(Vary { generation, names }) => {
                 out.push(VARY);
+                out.extend(generation.to_le_bytes());
                 out.extend(u16::try_from(names.len()).ok()?.to_le_bytes());
                 for name in names {
                     text(&mut out, name.as_str().as_bytes())?;
@@ -116,9 +126,11 @@ impl StoredMeta {
                 Self::Response(StoredResponse { status, headers, freshness, stamp })
             }
             VARY => {
+                let generation = u64::from_le_bytes(take(&mut rest)?);
                 let count = u16::from_le_bytes(take(&mut rest)?);
                 let name = |_| HeaderName::from_bytes(untext(&mut rest)?).ok();
-                Self::Vary((0..count).map(name).collect::<Option<_>>()?)
+                let names = (0..count).map(name).collect::<Option<_>>()?;
+                Self::Vary(Vary { generation, names })
             }
             _ => return None,
         };
@@ -150,6 +162,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn names_without_a_generation_are_a_miss() {
+        let mut bytes = vec![VERSION, 1];
+        bytes.extend(1u16.to_le_bytes());
+        text(&mut bytes, b"accept").expect("it is short");
+        assert_eq!(StoredMeta::decode(&bytes), None);
+    }
+
     fn response(stamp: Option<FileStamp>) -> StoredMeta {
         let mut headers = HeaderMap::new();
         headers.append("content-type", HeaderValue::from_static("text/html"));
@@ -169,7 +189,8 @@ mod tests {
     #[test]
     fn what_is_encoded_is_decoded() {
         let stamp = FileStamp { size: 1, modified_ns: 2, inode: 3, changed_ns: 4 };
-        let vary = StoredMeta::Vary(vec![http::header::ACCEPT, http::header::ACCEPT_LANGUAGE]);
+        let names = vec![http::header::ACCEPT, http::header::ACCEPT_LANGUAGE];
+        let vary = StoredMeta::Vary(Vary { generation: 1 << 40, names });
         for meta in [response(None), response(Some(stamp)), vary] {
             let bytes = meta.encode().expect("it fits");
             assert_eq!(StoredMeta::decode(&bytes), Some(meta));

@@ -11,7 +11,7 @@ use crate::flight::{Outcome, Pilot};
 use crate::frames::{BodyError, FRAME};
 use crate::http::freshness::judge;
 use crate::http::hop;
-use crate::meta::{StoredMeta, StoredResponse};
+use crate::meta::{StoredMeta, StoredResponse, Vary};
 use crate::site::{Asked, Site};
 use bytes::Bytes;
 use http::header::{
@@ -21,6 +21,7 @@ use http::header::{
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
@@ -180,17 +181,24 @@ async fn stored_key(job: &Job, names: &[HeaderName]) -> Option<Vec<u8>> {
     if names.is_empty() {
         return Some(base.to_vec());
     }
-    let key = variant_key(base, names, &job.asked);
+    let found = match crate::site::found(site, base).await {
+        Some((_, StoredMeta::Vary(found))) if found.names == names => Some(found),
+        _ => None,
+    };
+    let is_new = found.is_none();
+    let vary = found.unwrap_or_else(|| Vary {
+        // The state has random keys.
+        generation: RandomState::new().hash_one(base),
+        names: names.to_vec(),
+    });
+    let key = variant_key(base, &vary, &job.asked);
     if key.len() > super::LONGEST_KEY {
         return None;
     }
-    let marker = StoredMeta::Vary(names.to_vec()).encode()?;
-    if let Some((_, StoredMeta::Vary(found))) = crate::site::found(site, base).await
-        && found == names
-    {
-        return Some(key);
+    if is_new {
+        let marker = StoredMeta::Vary(vary).encode()?;
+        flight.store(site.cache.put(base, &marker, Bytes::new())).await?.ok()?;
     }
-    flight.store(site.cache.put(base, &marker, Bytes::new())).await?.ok()?;
     Some(key)
 }
 

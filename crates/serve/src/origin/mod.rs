@@ -318,14 +318,14 @@ pub(crate) fn base_key(uri: &Uri) -> Vec<u8> {
     uri.path_and_query().map_or("/", |target| target.as_str()).as_bytes().to_vec()
 }
 
-/// Removes all variants of a key, and keeps running fetches from storing them.
+/// Removes the response of a key with all its variants, and keeps running fetches from storing
+/// them. Returns 1 if there was one.
 pub(crate) async fn invalidate(site: &Site, key: &[u8]) -> u64 {
     let mut variants = key.to_vec();
     variants.push(variants::SEPARATOR);
     site.flights.revoke(|found| found == key || found.starts_with(&variants)).await;
     // A cache that cannot remove an object no longer returns it, or fails on the next lookup.
-    let one = site.cache.delete(key).await.unwrap_or(false);
-    u64::from(one) + site.cache.purge(&variants).await.unwrap_or(0)
+    u64::from(site.cache.delete(key).await.unwrap_or(false))
 }
 
 /// Whether a request may carry what only its sender may see.

@@ -1,10 +1,13 @@
 //! Variants of a resource by Vary (RFC 9111, section 4.1).
 //!
 //! Under the key of a URL lies the response, or the names of the request fields by which the
-//! responses differ. Then each variant lies under the key, [`SEPARATOR`], and the values of these
-//! fields in the request. No URL has the separator in it, so a purge by prefix finds all variants.
+//! responses differ, with a random generation. Then each variant lies under the key, [`SEPARATOR`],
+//! the generation, and the values of these fields in the request. Without the names nobody finds
+//! the variants, so deleting one object removes them all: a search for them would read the whole
+//! flash for each unsafe request. They keep their space until they are evicted. No URL has the
+//! separator in it, so a purge by prefix removes variants too.
 
-use crate::meta::{StoredMeta, StoredResponse};
+use crate::meta::{StoredMeta, StoredResponse, Vary};
 use crate::site::{Site, found};
 use gordon_objectcache::Object;
 use http::HeaderMap;
@@ -25,8 +28,8 @@ pub(crate) async fn lookup(site: &Site, key: &[u8], request: &HeaderMap) -> Look
         Some((object, StoredMeta::Response(response))) => {
             Lookup { key: key.into(), found: Some((object, response)) }
         }
-        Some((_, StoredMeta::Vary(names))) => {
-            let key = variant_key(key, &names, request);
+        Some((_, StoredMeta::Vary(vary))) => {
+            let key = variant_key(key, &vary, request);
             let found = match found(site, &key).await {
                 Some((object, StoredMeta::Response(response))) => Some((object, response)),
                 _ => None,
@@ -59,10 +62,11 @@ pub(crate) fn selecting(response: &HeaderMap, request: &HeaderMap) -> Option<Vec
 }
 
 /// The key of a variant.
-pub(crate) fn variant_key(key: &[u8], names: &[HeaderName], request: &HeaderMap) -> Vec<u8> {
+pub(crate) fn variant_key(key: &[u8], vary: &Vary, request: &HeaderMap) -> Vec<u8> {
     let mut out = key.to_vec();
     out.push(SEPARATOR);
-    out.extend(values(names, request));
+    out.extend(vary.generation.to_le_bytes());
+    out.extend(values(&vary.names, request));
     out
 }
 
@@ -102,9 +106,12 @@ mod tests {
     fn the_key_of_a_variant_has_the_values_of_the_named_fields() {
         let vary = fields(&[("vary", "Accept-Language, accept"), ("vary", "ACCEPT")]);
         let names = names(&vary).expect("no star");
-        let key = |request: &[_]| variant_key(b"/a", &names, &fields(request));
+        let vary = Vary { generation: 7, names };
+        let key = |request: &[_]| variant_key(b"/a", &vary, &fields(request));
         let german = key(&[("accept-language", "de , en")]);
-        assert_eq!(german, b"/a\0accept-language:de,en\n");
+        assert_eq!(german, b"/a\0\x07\0\0\0\0\0\0\0accept-language:de,en\n");
+        let later = Vary { generation: 8, ..vary.clone() };
+        assert_ne!(german, variant_key(b"/a", &later, &fields(&[("accept-language", "de,en")])));
         assert_eq!(german, key(&[("accept-language", "de"), ("accept-language", "en")]));
         assert_ne!(german, key(&[("accept-language", "en,de")]));
         assert_ne!(german, key(&[]));
