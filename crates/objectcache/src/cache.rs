@@ -281,7 +281,8 @@ impl Cache {
             + state.prepared.as_ref().map_or(0, |(_, image)| image.len() as u64);
         let segments = if shared.has_flash() { state.segments.len() as u64 } else { 0 };
         let sets = u64::from(shared.sets);
-        let flash_capacity = segments * shared.segment as u64 + sets * PAGE as u64;
+        let log_capacity = segments * shared.segment as u64;
+        let flash_capacity = log_capacity + sets * PAGE as u64;
         let set_objects = state.machine.in_sets();
         let index_bytes = if shared.has_flash() { state.machine.index_memory() } else { 0 };
         let counters = state.counters;
@@ -313,6 +314,7 @@ impl Cache {
             flash_objects,
             flash_bytes,
             flash_capacity,
+            log_capacity,
             segments,
             sets,
             set_objects,

@@ -51,7 +51,7 @@ pub struct Recovery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ObjectCacheChecked")]
 pub struct Checked {
-    /// Objects verified.
+    /// Objects verified. After a restart, one may be in the log and in its set, and counts twice.
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -140,6 +140,8 @@ pub struct Stats {
     pub flash_bytes: u64,
     /// Size of the flash in bytes.
     pub flash_capacity: u64,
+    /// Size of the flash in bytes, except the sets.
+    pub log_capacity: u64,
     /// Number of segments.
     pub segments: u64,
     /// Number of sets.

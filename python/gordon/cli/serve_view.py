@@ -69,8 +69,9 @@ def stats(console: Output, found: "ServeStats") -> None:
     )
     if cache["flash_capacity"]:
         console.text(
-            f"flash: {cache['flash_objects']:,} objects, {short(cache['flash_bytes'], 'B')} of "
-            f"{short(cache['flash_capacity'], 'B')}; {short(cache['written_bytes'], 'B')} written, "
+            f"{'log' if cache['sets'] else 'flash'}: {cache['flash_objects']:,} objects, "
+            f"{short(cache['flash_bytes'], 'B')} of {short(cache['log_capacity'], 'B')}; "
+            f"{short(cache['written_bytes'], 'B')} written, "
             f"{short(cache['admitted_bytes'], 'B')} admitted; {cache['damaged']:,} damaged objects"
         )
         if cache["sets"]:

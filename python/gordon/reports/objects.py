@@ -89,6 +89,8 @@ class ObjectCacheStats(TypedDict):
     io_errors: int
     #: Records of deletions in the journal.
     journal_records: int
+    #: Size of the flash in bytes, except the sets.
+    log_capacity: int
     #: Requests not found.
     misses: int
     #: Measured wear; `None` unless the flash is a NAND image.
@@ -158,7 +160,7 @@ class ObjectCacheChecked(TypedDict):
     bytes: int
     #: Damaged objects, which were removed.
     damaged: int
-    #: Objects verified.
+    #: Objects verified. After a restart, one may be in the log and in its set, and counts twice.
     objects: int
 
 
