@@ -533,4 +533,12 @@ def test_bad_input_is_one_error(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
         taken.listen()
         place = f"127.0.0.1:{taken.getsockname()[1]}"
         run(*serve, "--dram", "1MiB", "--listen", place).refused("listen", place)
-    run("cache", "stat", "--socket", "none").refused("not-served", "none")
+    run("cache", "stat", "--socket", "none").refused("not-served", "none: there is no such socket")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("c")
+        run("cache", "stat", "--socket", "c").refused("not-served", "c: its server has ended")
+        server.listen()
+        closing = threading.Thread(target=lambda: server.accept()[0].close())
+        closing.start()
+        run("cache", "stat", "--socket", "c").refused("not-served", "c: the server stopped")
+        closing.join()

@@ -20,12 +20,25 @@ def request(socket: str, method: str, target: str, body: Mapping[str, object] | 
         response = connection.getresponse()
         found = json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise GordonError(
-            f"no cache answers at {socket}: {why}",
+            f"no cache answers at {socket}: {_reason(error)}",
             "start `gordon cache serve` with this --socket",
             kind="not-served",
         ) from None
     if response.status != 200:
         raise GordonError(f"{socket}: {found['error']}", kind="refused")
     return found
+
+
+def _reason(error: Exception) -> str:
+    """Why there is no answer."""
+    match error:
+        case FileNotFoundError():
+            return "there is no such socket; a server that stops has removed it"
+        case ConnectionRefusedError():
+            return "its server has ended"
+        case ConnectionError() | http.client.IncompleteRead():
+            return "the server stopped before it answered"
+        case OSError(strerror=str(why)):
+            return why
+    return str(error)

@@ -69,9 +69,12 @@ def purge(path: str, prefix: bool, socket: str, json_path: str | None) -> None:
     """
     from gordon.cache import live
     from gordon.cli import output, serve_view
+    from gordon.cli.progress import Waiting
 
     output.check(json_path)
-    done = live.purge(socket, path, prefix=prefix)
+    # Objects with a prefix are gone at once, but counted by a read of the flash.
+    with Waiting(f"purging {path}"):
+        done = live.purge(socket, path, prefix=prefix)
     output.finish(lambda console: serve_view.purged(console, path, done), [(json_path, done)])
 
 
@@ -86,9 +89,11 @@ def check(ctx: click.Context, socket: str, json_path: str | None) -> None:
     """
     from gordon.cache import live
     from gordon.cli import output, serve_view
+    from gordon.cli.progress import Waiting
 
     output.check(json_path)
-    found = live.check(socket)
+    with Waiting("checking the flash"):
+        found = live.check(socket)
     output.finish(
         lambda console: serve_view.checked(console, found), [(json_path, found)], is_quiet=True
     )

@@ -73,6 +73,12 @@ class Part(Progress):
     columns = ("TaskProgressColumn",)
 
 
+class Waiting(Progress):
+    """Work of another process, whose progress is not known."""
+
+    columns = ()
+
+
 class Moved(Progress):
     """Progress in bytes."""
 
