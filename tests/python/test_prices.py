@@ -351,6 +351,28 @@ def test_a_machine_that_is_bought_has_the_price_of_an_hour_of_its_use(
     assert price() is None
 
 
+def test_a_month_of_a_bought_machine_is_its_share_of_the_purchase(files: Path, trace: str) -> None:
+    from gordon import survey
+
+    (files / "own.toml").write_text(BOUGHT)
+
+    def months(*changes: str, **words: Any) -> dict[str, float | None]:
+        result = of_machines(
+            survey.run([trace], space="own.toml", reference="small", set=changes, **words)
+        )
+        return {row["machine"]: row["price_per_month"] for row in result["designs"]}
+
+    # Twelve months of a year, less the quarter of a day that years have more than 8760 hours.
+    month = 3504 / 4 / 8766 * 730
+    assert month == pytest.approx(3504 / 4 / 12, rel=1e-3)
+    for hours in (1, 4380, 8784):
+        found = months(f"ownership.hours_per_year={hours}")
+        assert found["large"] == pytest.approx(month)
+        assert found["small"] == pytest.approx(730 * 0.096)
+    assert months(years=2)["large"] == pytest.approx(2 * month)
+    assert months(years=2)["small"] == pytest.approx(730 * 0.096)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -440,12 +440,14 @@ def test_the_cost_of_a_service_has_its_range_and_says_what_traces_lack(run: Run)
     run(*words, "--requests-per-s", "0").refused("out-of-range", "--requests-per-s")
     # A service uses a machine at all hours, whatever the space says of jobs.
     common = ("--service", "--space", "owned.toml", "--reference", "small", "--json", "s.json")
-    for hours, given in ((8766, ()), (4000, ("--set", "ownership.hours_per_year=4000"))):
-        ran = run("survey", trace, *common, *given)
-        assert ran.status == 0, ran.err
-        rows = json.loads(Path("s.json").read_text())["designs"]
-        alone = next(row for row in rows if (row["machine"], row["nodes"]) == ("small", 1))
-        assert alone["price_per_month"] == pytest.approx(1000 / (5 * hours) * 730)
+    ran = run("survey", trace, *common)
+    assert ran.status == 0, ran.err
+    rows = json.loads(Path("s.json").read_text())["designs"]
+    alone = next(row for row in rows if (row["machine"], row["nodes"]) == ("small", 1))
+    assert alone["price_per_month"] == pytest.approx(1000 / (5 * 8766) * 730)
+    assert alone["price_per_month"] == pytest.approx(alone["bill"]["purchase"])
+    ran = run("survey", trace, *common, "--set", "ownership.hours_per_year=4000")
+    ran.refused("always-on", "ownership.hours_per_year", "--service")
 
 
 def test_limits_of_a_service_leave_designs_out(run: Run) -> None:

@@ -6,6 +6,7 @@ use common::machines::{SPACE, answer, catalogue, second, survey_of, traced};
 use gordon_cluster::model::bill::{Bill, BillInputs};
 use gordon_cluster::model::cost::{Goals, Objective};
 use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::space::catalogue::MachineCatalogue;
 use gordon_cluster::space::operation::Operation;
 use gordon_cluster::survey::ReportOf;
 
@@ -147,6 +148,29 @@ fn absurd_values_are_refused_by_name() {
     ] {
         let error = operation.check().unwrap_err().to_string();
         assert!(error.contains(wanted), "{error}");
+    }
+}
+
+#[test]
+fn a_month_of_a_bought_machine_costs_the_same_whatever_hours_it_works() {
+    let (_folder, trace) = traced(&[second(0, 4.0)]);
+    let months = OPERATION.years * 8766.0 / 730.0;
+    for price_per_hour in [0.01, 0.36] {
+        let text = format!("price_per_hour = {price_per_hour}\npurchase_price = 1000.0");
+        let space = SPACE.replacen("price_per_hour = 0.36", &text, 1);
+        let mut catalogue = catalogue(&space);
+        let month = |catalogue: &MachineCatalogue| {
+            let report = answer(&survey_of(vec![trace.clone()], catalogue.clone()));
+            let found = report.designs.into_iter().find(|design| design.hardware.id == "traced");
+            found.unwrap().hardware.price_per_month
+        };
+        // Nothing says how long it is kept.
+        near(month(&catalogue), 730.0 * price_per_hour);
+        catalogue.operation = Some(OPERATION);
+        near(month(&catalogue), 1000.0 / months);
+        // A rented machine.
+        catalogue.machines[0].purchase_price = None;
+        near(month(&catalogue), 730.0 * price_per_hour);
     }
 }
 

@@ -558,6 +558,8 @@ fn a_month_has_its_share_of_the_purchase_and_its_electricity() {
     near(bill.runs_per_year.unwrap(), months);
     near(bill.busy.unwrap(), 1.0);
     near(bill.purchase.unwrap(), 1000.0 / 5.0 / months);
+    // Also by itself, and not 730 hours of the price of an hour of work.
+    near(design(&report, "1 x traced").hardware.price_per_month.unwrap(), 1000.0 / 5.0 / months);
     // A quarter of the cores is busy: 20 W, for 730 hours.
     near(bill.electricity.unwrap(), 0.020 * 730.0 * 1.5 * 0.2);
     near(bill.total.unwrap(), 1000.0 / 5.0 / months + 4.38);

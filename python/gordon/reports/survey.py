@@ -446,7 +446,8 @@ class MachineReport(TypedDict):
     nodes: int
     #: Price of an hour of a node; `None` if unknown.
     price_per_hour: float | None
-    #: Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
+    #: Price of all nodes with their volumes for a month of 730 hours, rented or bought: a machine
+    #: that is bought costs the same in each month until it is replaced. `None` if unknown.
     price_per_month: float | None
     #: Storage in words.
     storage: str
@@ -712,7 +713,8 @@ class TasksReport(TypedDict):
     nodes: int
     #: Price of an hour of a node; `None` if unknown.
     price_per_hour: float | None
-    #: Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
+    #: Price of all nodes with their volumes for a month of 730 hours, rented or bought: a machine
+    #: that is bought costs the same in each month until it is replaced. `None` if unknown.
     price_per_month: float | None
     #: Tasks that a node runs at a time.
     slots_per_node: int
@@ -836,7 +838,8 @@ class ServiceReport(TypedDict):
     power_w: float | None
     #: Price of an hour of a node; `None` if unknown.
     price_per_hour: float | None
-    #: Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
+    #: Price of all nodes with their volumes for a month of 730 hours, rented or bought: a machine
+    #: that is bought costs the same in each month until it is replaced. `None` if unknown.
     price_per_month: float | None
     #: By resource whose use the record leaves open: the ends of `use`; the upper end is `None` if
     #: nothing bounds it.
@@ -1072,7 +1075,8 @@ class MeanMachine(TypedDict):
     nodes: int
     #: Price of an hour of a node; `None` if unknown.
     price_per_hour: float | None
-    #: Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
+    #: Price of all nodes with their volumes for a month of 730 hours, rented or bought: a machine
+    #: that is bought costs the same in each month until it is replaced. `None` if unknown.
     price_per_month: float | None
     #: Storage in words.
     storage: str

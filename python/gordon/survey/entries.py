@@ -211,7 +211,7 @@ def _hour(row: TasksDesign) -> float | None:
 
 
 def _month(currency: str) -> Entry[Any]:
-    title, what = f"{currency} / month", "of all nodes with volumes, 730 hours"
+    title, what = f"{currency} / month", "of all nodes with volumes, 730 hours, rented or bought"
     return Entry("month", title, of("price_per_month"), MONEY, what, f"{currency}/month")
 
 

@@ -57,6 +57,7 @@ RESOURCES = {"cpu": "processor", "memory": "memory", "disk": "storage", "network
 
 #: Hours of a year in which machines of a service are used.
 _ALWAYS_ON = {"value": 8766.0, "assumed": "a service is on all the time"}
+_HOURS = "ownership.hours_per_year"
 
 
 class Service(OfMachines[ServiceSurvey, ServiceResult]):
@@ -79,8 +80,14 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
                 kind="out-of-range",
             )
         self.requests_per_s = requests
+        if any(setting.partition("=")[0].strip() == _HOURS for setting in request.set_values):
+            raise GordonError(
+                f"--set {_HOURS}: a service is on all the time, so that its machines cost the same "
+                "whatever hours they work",
+                f"leave out --set {_HOURS}, or survey the trace as a job, without --service",
+                kind="always-on",
+            )
         if "ownership" in chosen:
-            # --set may give another value, which is applied later.
             chosen["ownership"]["hours_per_year"] = _ALWAYS_ON
         with spaces.blamed(request.space, request.set_values):
             catalogue = self.read(request, chosen)

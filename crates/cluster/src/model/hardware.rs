@@ -30,7 +30,8 @@ pub struct Hardware {
     pub network_bytes_per_s: f64,
     /// Price of an hour of a node; `None` if unknown.
     pub price_per_hour: Option<f64>,
-    /// Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
+    /// Price of all nodes with their volumes for a month of 730 hours, rented or bought: a machine
+    /// that is bought costs the same in each month until it is replaced. `None` if unknown.
     pub price_per_month: Option<f64>,
 }
 

@@ -5,6 +5,7 @@ use super::cores::Cores;
 use super::machine::{Machine, StorageTable};
 use super::measured::{AccessPattern, MeasuredStorage, OpLoad, OpPatterns};
 use super::node::Power;
+use super::operation::Operation;
 use super::supply::Supply;
 use super::whole::WholePower;
 use crate::space::config::Parts;
@@ -12,6 +13,7 @@ use crate::space::storage::DEFAULT_DEPTH;
 
 /// Hours of a month, for which the price of a volume is.
 pub(crate) const HOURS_OF_MONTH: f64 = 730.0;
+const HOURS_OF_YEAR: f64 = 365.25 * 24.0;
 /// Seconds for which a volume has its burst bandwidth: Amazon and Microsoft promise half an hour a
 /// day (the sources of `storage` in the spaces ec2 and azure).
 pub(crate) const BURST: f64 = 1800.0;
@@ -29,11 +31,6 @@ impl Rate {
     /// Price of `nodes` machines for `secs` seconds.
     pub fn price(&self, nodes: u32, secs: f64) -> f64 {
         self.per_hour * f64::from(nodes) * secs.max(self.minimum) / 3600.0
-    }
-
-    /// Price of `nodes` machines for a month of 730 hours.
-    pub fn per_month(&self, nodes: u32) -> f64 {
-        self.per_hour * f64::from(nodes) * HOURS_OF_MONTH
     }
 }
 
@@ -79,12 +76,32 @@ impl Machine {
     /// What it costs with a volume of this size; `None` if its price is unknown.
     pub(crate) fn rate(&self, volume_gib: f64) -> Option<Rate> {
         let per_hour = **self.price_per_hour.as_ref()?;
-        let volume = self
-            .volume_price_per_gib_month
-            .as_ref()
-            .map_or(0.0, |price| **price * volume_gib / HOURS_OF_MONTH);
+        let volume = self.volume_per_month(volume_gib) / HOURS_OF_MONTH;
         let minimum = self.minimum_billing.as_ref().map_or(0.0, |time| time.as_secs());
         Some(Rate { per_hour: per_hour + volume, minimum })
+    }
+
+    /// What `nodes` such machines with volumes of this size cost for a month of 730 hours; `None`
+    /// if the price of an hour is unknown. A machine that is bought costs the same in each month
+    /// until it is replaced, however many hours it works.
+    pub(crate) fn price_per_month(
+        &self,
+        nodes: u32,
+        volume_gib: f64,
+        operation: Option<&Operation>,
+    ) -> Option<f64> {
+        let per_hour = **self.price_per_hour.as_ref()?;
+        let machine = match self.purchase_price.as_ref().zip(operation) {
+            Some((price, operation)) => {
+                **price / (operation.years * HOURS_OF_YEAR / HOURS_OF_MONTH)
+            }
+            None => per_hour * HOURS_OF_MONTH,
+        };
+        Some(f64::from(nodes) * (machine + self.volume_per_month(volume_gib)))
+    }
+
+    fn volume_per_month(&self, gib: f64) -> f64 {
+        self.volume_price_per_gib_month.as_ref().map_or(0.0, |price| **price * gib)
     }
 }
 

@@ -205,7 +205,11 @@ impl<'a> JobModel<'a> {
                 self.space.id(design),
                 design.machine.id.clone(),
                 design.nodes,
-                own.rate.map(|rate| rate.per_month(design.nodes)),
+                design.machine.price_per_month(
+                    design.nodes,
+                    self.traces.volume_gib(design.nodes),
+                    self.survey.catalogue.operation.as_ref(),
+                ),
             ),
             is_reference: self.is_reference(design),
             memory_fits: self.traces.fit(design).known(),

@@ -301,13 +301,15 @@ impl<'a> ServiceModel<'a> {
         let whole = machine.power(&self.survey.catalogue.parts);
         let inputs = BillInputs::of(&month, machine, whole, drives);
         let bill = self.operation.as_ref().map(|operation| inputs.report(operation));
+        let price = machine.price_per_month(nodes, self.volume_gib, self.operation.as_ref());
         ServiceAnswer {
             uses,
             keeps,
-            price: month.price(),
+            price,
             power,
             bill,
             figures: Figures {
+                price,
                 power: busy_power(whole, drives, nodes),
                 ..Figures::of_run(&month, bill.as_ref().map(|found| &found.bill))
             },

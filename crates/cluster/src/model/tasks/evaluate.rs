@@ -466,7 +466,11 @@ impl<'a> TasksModel<'a> {
                 self.name(number),
                 design.id(),
                 nodes,
-                answer.rate.map(|rate| rate.per_month(nodes)),
+                design.machine.price_per_month(
+                    nodes,
+                    self.volume_gib(nodes),
+                    self.survey.catalogue.operation.as_ref(),
+                ),
             ),
             is_reference: self.is_reference(design, nodes),
             memory_fits: Some(true),
