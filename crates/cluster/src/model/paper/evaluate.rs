@@ -10,6 +10,7 @@ use super::report::{DesignReport, FlashReport, OutcomeReport, OverBudget, PaperE
 use super::simulate::{ClusterOutcome, Node, by_part, spread};
 use super::{PaperSpace, PaperSurvey};
 use crate::error::ClusterError;
+use crate::model::cost::without_last_digits;
 use crate::space::config::{Design, Network};
 use crate::space::find::part;
 use crate::space::grid::{Grid, GridStorage, Point};
@@ -413,12 +414,8 @@ impl Model for PaperModel<'_> {
 }
 
 /// Compares a design with the front, and proposes it for [`NAMES`].
-pub(super) fn propose(
-    choice: &mut Choice,
-    number: u64,
-    [time, energy, power]: [f64; 3],
-    is_disk: bool,
-) {
+pub(super) fn propose(choice: &mut Choice, number: u64, figures: [f64; 3], is_disk: bool) {
+    let [time, energy, power] = figures.map(without_last_digits);
     choice.compare(0, number, &[time, energy]);
     let keys = [[power, energy, time], [energy, time, 0.0], [time, energy, 0.0]];
     for (name, key) in keys.into_iter().enumerate() {
@@ -512,4 +509,25 @@ fn wear(replayed: &[Replayed], nodes: &[Node], time_s: f64) -> Option<FlashRepor
         lifetime_span_s: time_s,
         lifetime_years: arrays().filter_map(years).reduce(f64::min),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::survey::choose_among;
+
+    #[test]
+    fn designs_whose_sums_differ_in_their_last_digits_are_equal() {
+        let sums = [0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1];
+        assert!(sums[0] > sums[1]);
+        let found = choose_among(
+            &[(0, sums[0]), (1, sums[1]), (2, 1.001 * sums[1])],
+            &[2],
+            &NAMES,
+            |(number, _)| number.to_string(),
+            |choice, number, (_, sum)| propose(choice, number, [*sum; 3], true),
+        );
+        assert_eq!(found.front, ["0", "1"]);
+        assert!(found.named.iter().all(|(_, id)| id.as_deref() == Some("0")));
+    }
 }
