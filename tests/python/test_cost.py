@@ -258,6 +258,8 @@ def test_a_bad_petabyte_is_refused(run: Run, tmp_path: Path) -> None:
     path = str(tmp_path / "no.toml")
     run("cost", "petabyte", "--inputs", path).refused("unreadable-file", path)
     run("cost", "petabyte", "--capacity", "0B").refused("bad-number", "--capacity")
+    for size in ("-1TB", "1000000PB", "much"):
+        run("cost", "petabyte", f"--capacity={size}").refused("bad-quantity", f"--capacity {size}")
     run("cost", "inputs", "none").refused("unknown-name", "none")
     run("cost", "petabyte", "--processors", "0").refused("", "--processors", status=2)
     with raises("bad-number", "processors"):
@@ -396,6 +398,7 @@ def test_the_csv_of_a_rack_has_its_three_levels(run: Run) -> None:
 
 def test_a_bad_rack_is_refused(run: Run) -> None:
     run("rack", "--node", "MaxF").refused("unknown-name", "MaxF")
+    run("rack", "--node", "maxe").refused("unknown-name", "`MaxE`")
     run("rack", "--node", "MaxE", "--space", "modern").refused("unknown-name", "MaxE")
     run("rack", "--node", "MaxE", "--space", "none").refused("unknown-name", "none")
     run("rack", "--node", "MaxE", "--rack-power", "0W").refused("bad-number", "--rack-power")
@@ -488,6 +491,25 @@ def test_the_csv_of_a_plan_has_a_row_for_each_job(run: Run) -> None:
     assert (row["name"], float(row["load_s"])) == ("job", 4000)
 
 
+def test_many_missed_deadlines_are_counted(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "jobs.toml"
+    job = '[[jobs]]\nname = "j{}"\ndata = "10TB"\ndeadline = "1s"\n'
+    path.write_text("".join(job.format(number) for number in range(12)))
+    ran = run("plan", "--node", "MaxE", "--link", "2Gb", "--jobs", str(path))
+    assert ran.status == 1
+    assert ran.out.count("misses its deadline") == 10
+    assert "2 more miss their deadlines" in ran.out
+
+
+def test_a_queue_of_the_largest_size_is_planned_and_no_larger_one() -> None:
+    queue = [{"name": f"job {number}", "data": "1TB"} for number in range(10_001)]
+    with raises("bad-array", "10001 jobs"):
+        gordon.cost.plan("MaxE", link="2Gb", jobs=jobs(*queue))
+    found = gordon.cost.plan("MaxE", link="2Gb", jobs=jobs(*queue[1:]))
+    # 4000 s of loading each, on 16 links.
+    assert found["span_s"] == pytest.approx(625 * 4000, rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("job", "kind", "named"),
     [
@@ -515,7 +537,10 @@ def test_an_impossible_plan_is_refused(run: Run, tmp_path: Path) -> None:
     run(*words).refused("no-jobs", "nothing to plan")
     run(*words, "--data", "1TB", "--nodes", "100").refused("bad-array", "slices")
     run(*words, "--data", "1TB", "--nodes", "0").refused("", "--nodes", status=2)
-    run(*words[:-1], "0Gb", "--data", "1TB").refused("bad-array", "link")
+    run(*words, "--data", "1TB", "--nodes", str(10**11)).refused("bad-number", "--nodes")
+    run(*words, "--data", "1TB", "--slices", str(10**11)).refused("bad-number", "--slices")
+    run(*words[:-1], "0Gb", "--data", "1TB").refused("bad-number", "--link 0Gb")
+    run(*words, "--data", "0TB").refused("bad-number", "--data 0TB")
     run(*words[:-1], "fast", "--data", "1TB").refused("bad-quantity", "--link fast")
     run(*words, "--data", "1EB").refused("bad-quantity", "--data 1EB")
     run(*words, "--data", "9000PB").refused("job-too-large", "less data")
@@ -525,8 +550,9 @@ def test_an_impossible_plan_is_refused(run: Run, tmp_path: Path) -> None:
     assert "leave out --overlap" not in run(*words, "--overlap", "--data", "1PB").err
     path = tmp_path / "jobs.toml"
     run(*words, "--jobs", str(path)).refused("unreadable-file", str(path))
-    path.write_text("jobs = []\n")
-    run(*words, "--jobs", str(path)).refused("no-jobs", "no jobs")
+    for empty in ("", "jobs = []\n", "# none today\n"):
+        path.write_text(empty)
+        run(*words, "--jobs", str(path)).refused("no-jobs", "no jobs", "[[jobs]]")
     path.write_text('[[jobs]]\nname = "a"\n[[jobs]]\nname = "a"\n')
     run(*words, "--data", "1TB", "--jobs", str(path)).refused("same-name", "`a`")
     path.write_text('[[jobs]]\nname = "a"\ndata = 5\n')

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gordon import survey
+from gordon import cost, survey
 from gordon.survey.explain import explain
 from surveyed import LOG, SMALL, of_machines, of_tasks
 
@@ -83,6 +83,12 @@ def test_explain_refuses_other_files(
         rows = [{name: of for name, of in row.items() if name != key} for row in whole["designs"]]
         other.write_text(json.dumps(whole | {"designs": rows}))
         run("explain", str(other)).refused("not-a-result")
+    other.write_text(json.dumps(whole))
+    for id in ("none-of-these", "2 x framework-desktop/nvme-tlc-1tb", ""):
+        run("explain", str(other), "--design", id).refused("unknown-name", f"`{id}`")
+    for result in (cost.rack("MaxE"), cost.petabyte()):
+        other.write_text(json.dumps(result.report))
+        run("explain", str(other)).refused("not-a-result", "gordon survey")
     other.write_text("[" * 100_000)
     run("explain", str(other)).refused("not-a-result")
     monkeypatch.setattr(sys, "stdin", io.StringIO("{}"))

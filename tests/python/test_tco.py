@@ -304,6 +304,7 @@ def test_runs_that_do_not_fit_the_day_and_unknown_prices_are_said() -> None:
     slow = tco(LOG, "raspberry-pi-5", nodes=1, runs_per_day=1e6)
     assert slow["run"]["total"] is None
     assert "do not keep up" in slow["unknown"][0]
+    assert f"which holds {int(86400 / slow['time_s']):,}" in slow["unknown"][0]
     assert slow["cost"] is None
     # Other machines are not a part of the answer.
     assert not any("may not keep up" in text for text in slow["warnings"])

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobQueue {
-    /// The jobs.
+    /// The jobs, at least one.
+    #[serde(default)]
     pub jobs: Vec<PlannedJob>,
 }
 

@@ -11,6 +11,8 @@ from gordon.reports.plan import JobTimes, Remedy, SliceReport
 
 _Rate = Literal["read_bytes_per_s", "write_bytes_per_s", "load_bytes_per_s"]
 _RATES: tuple[_Rate, ...] = get_args(_Rate)
+#: Missed deadlines in sentences; the table has all.
+_SENTENCES = 10
 
 
 def show_plan(console: Output, result: Planned) -> None:
@@ -81,6 +83,9 @@ def _late(result: Planned) -> list[str]:
         lines.append(f"{text}; a deadline of {needed} would be met")
     if not lines:
         return []
+    if len(lines) > _SENTENCES:
+        more = len(lines) - _SENTENCES
+        lines[_SENTENCES:] = [f"{more:,} more miss their deadlines: `late by` of the table"]
     remedies = " or ".join(_remedy(one) for one in result["remedies"])
     if remedies:
         lines.append(f"all deadlines would be met with {remedies}")

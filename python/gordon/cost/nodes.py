@@ -26,6 +26,17 @@ _SIZE, _DEPTH = "1MiB", 32
 #: Characters of a list of names that nobody reads.
 _LONG = 200
 _PATTERNS = ("sequential-read", "sequential-write")
+#: More nodes than any installation has.
+_MOST = 1_000_000
+
+
+def check_count(option: str, count: int, example: int) -> None:
+    """Raises GordonError, with the option, for a number of nodes or of groups of nodes that no
+    installation has."""
+    if not 1 <= count <= _MOST:
+        raise GordonError(
+            f"{option} {count}: not from 1 to {_MOST:,}", f"{option} {example}", kind="bad-number"
+        )
 
 
 class UnknownValue(TypedDict):

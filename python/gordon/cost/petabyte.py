@@ -124,7 +124,12 @@ def petabyte(
 
 
 def _size(capacity: str) -> float:
-    size = _core.parse_bytes(capacity)
+    try:
+        size = _core.parse_bytes(capacity)
+    except GordonError as error:
+        raise GordonError(
+            f"--capacity {capacity}: {error.message}", "--capacity 1PB", kind="bad-quantity"
+        ) from None
     if size == 0:
         raise GordonError(
             f"--capacity {capacity}: nothing to store", "--capacity 1PB", kind="bad-number"

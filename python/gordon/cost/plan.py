@@ -63,6 +63,8 @@ def plan(
     with which all deadlines are met. Raises GordonError for a plan that is not possible.
     """
     data = in_bytes(data)
+    found_nodes.check_count("--nodes", nodes, PlanOptions.nodes)
+    found_nodes.check_count("--slices", slices, PlanOptions.slices)
     _check("--link", link, _core.parse_rate, "--link 2Gb")
     if data is not None:
         _check("--data", data, _core.parse_bytes, "--data 10TB")
@@ -102,14 +104,16 @@ def plan(
     )
 
 
-def _check(option: str, text: str, parse: Callable[[str], object], example: str) -> None:
-    """Raises GordonError, with the option, for a text that is not a quantity."""
+def _check(option: str, text: str, parse: Callable[[str], float], example: str) -> None:
+    """Raises GordonError, with the option, for a text that is not a quantity above zero."""
     try:
-        parse(text)
+        quantity = parse(text)
     except GordonError as error:
         raise GordonError(
             f"{option} {text}: {error.message}", example, kind="bad-quantity"
         ) from None
+    if quantity <= 0:
+        raise GordonError(f"{option} {text}: not above zero", example, kind="bad-number")
 
 
 def _jobs(jobs: Path | Config) -> Config:

@@ -20,8 +20,6 @@ from gordon.survey import table6
 
 #: The node of section 3.
 PAPER_NODE = "MaxE"
-#: More nodes than any installation has.
-MOST = 1_000_000
 
 
 class Level(TypedDict):
@@ -88,11 +86,8 @@ def rack(
     next to those that follow from its printed inputs if the node is its own, MaxE. What is not
     known of a node is None, and `unknown` of the node has the reason. Raises GordonError.
     """
-    for option, count in (("nodes", nodes), ("enclosures", enclosures)):
-        if not 1 <= count <= MOST:
-            raise GordonError(
-                f"--{option} {count}: not from 1 to {MOST:,}", f"--{option} 16", kind="bad-number"
-            )
+    found_nodes.check_count("--nodes", nodes, 16)
+    found_nodes.check_count("--enclosures", enclosures, 16)
     most = None if rack_power is None else _watts(rack_power)
     chosen = found_nodes.find(node, space)
     of_rack = nodes * enclosures

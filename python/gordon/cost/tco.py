@@ -6,6 +6,7 @@ those of its bills (docs/design/cluster.md, "Total cost").
 """
 
 from collections.abc import Sequence
+from math import floor
 from typing import Any, Literal, TypedDict
 
 from gordon import __version__, _core, fields
@@ -37,6 +38,7 @@ from gordon.untyped import Given
 #: Designs of a survey, at most: more than any space has machines.
 _ROWS = 100_000
 _GB = 1e9
+_DAY_S = 86400
 _DRIVES = "the price of its drives"
 #: Characters of a list of names that nobody reads.
 _LONG = 200
@@ -405,7 +407,8 @@ def _unknown(bill: BillReport, operation: Operation, currency: str) -> list[str]
     if (bill["busy"] or 0) > 1:
         return [
             f"the nodes do not keep up: {operation.get('runs_per_day', 0):g} runs a day of "
-            f"{inputs['time_s']:.4g} s take {bill['busy']:.0%} of the day"
+            f"{inputs['time_s']:.4g} s take {bill['busy']:.0%} of the day, which holds "
+            f"{floor(_DAY_S / inputs['time_s']):,}"
         ]
     reasons = {
         "the price of the machine": bill["rent"] is None and inputs["purchase_price"] is None,

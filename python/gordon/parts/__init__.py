@@ -81,7 +81,8 @@ def unknown(what: str, name: str, known: list[str]) -> GordonError:
     few, else the nearest one, or all of them."""
     from difflib import get_close_matches
 
-    longer = [known_name for known_name in known if known_name.startswith(name)]
+    start = name.lower()
+    longer = [known_name for known_name in known if known_name.lower().startswith(start)]
     few = 1 <= len(longer) <= 3
     near = longer if few else get_close_matches(name, known, 1, cutoff=0.5)
     if near:

@@ -233,12 +233,13 @@ def _chosen(
     if not rows:
         raise GordonError("the result has no design", "survey with --rows 1000", kind="no-designs")
     first = min(rows.values(), key=best)["id"]
-    id = design or (result.get("verdict") or {}).get("id") or first
+    default = (result.get("verdict") or {}).get("id") or first
+    id = default if design is None else design
     if id not in rows:
-        error = unknown("design of the result", id, list(rows))
+        error = unknown("design", id, list(rows))
         near = error.hint if len(error.hint) < _LONG else f"one of its {len(rows)}, as `{first}`"
         hint = f"{near}; --rows of gordon survey says how many are in it"
-        raise GordonError(error.message, hint, kind=error.kind)
+        raise GordonError(f"{error.message} in the result", hint, kind=error.kind)
     chosen: Mapping[str, Any] = rows[id]
     return chosen
 
