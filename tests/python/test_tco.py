@@ -12,10 +12,12 @@ from typing import Any
 import numpy
 import pytest
 
+from browser import parts
 from gordon import survey
 from gordon.cost import tco
 from gordon.cost.prices import price
 from gordon.cost.rent import break_even
+from gordon.human import percent
 from gordon.survey import doubts
 from spaces import MACHINES
 from surveyed import LOG, SMALL, of_machines, of_tasks
@@ -408,7 +410,7 @@ def test_options_of_use_are_refused_where_they_have_no_effect(run: Run, trace: s
         run("survey", trace, *words).refused("wrong-model", words[-2], status=2)
 
 
-def test_what_tasks_write_wears_flash() -> None:
+def test_what_tasks_write_wears_flash(run: Run, tmp_path: Path) -> None:
     result = of_tasks(survey.run(LOG, **SMALL | {"objective": "time,life"}))
     rows = {row["id"]: row for row in result["designs"]}
     wear = {}
@@ -427,6 +429,13 @@ def test_what_tasks_write_wears_flash() -> None:
     assert wear[2] == pytest.approx(wear[4], rel=0.01)
     assert 1e6 < wear[4] * 3000 * 1.1e12 < 1e11
     assert result["named"]["longest-life"] is not None
+    page = tmp_path / "page.html"
+    ran = run("survey", LOG, "--nodes", "2", "--objective", "time,life", "--all", "-o", str(page))
+    assert ran.status == 0, ran.err
+    for text in (ran.out, page.read_text()):
+        assert "wear / run" in text
+        assert "life of flash" in text
+    assert percent(wear[2] / 2) in ran.out
     limited = of_tasks(survey.run(LOG, **SMALL | {"min_life": 1e9}))
     kinds = {row["storage_kind"] for row in limited["designs"] if row["pareto"]}
     assert "flash" not in kinds
@@ -530,10 +539,13 @@ def test_a_row_of_a_survey_has_all_that_its_bill_is_made_of(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = ("--space", "modern", "--nodes", "1,2", "--runs-per-day", "40", "--objective", "tco")
-    ran = run("survey", LOG, *words, "--price-kwh", "0.3", "--pue", "1.2", "--csv", "rows.csv")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    outputs = ("--csv", "rows.csv", "--parquet", "rows.parquet", "-o", "page.html")
+    ran = run("survey", LOG, *words, "--price-kwh", "0.3", "--pue", "1.2", *outputs)
     assert ran.status == 0, ran.err
     with Path("rows.csv").open() as file:
         rows = list(csv.DictReader(file))
+    months = {}
     is_number = re.compile(r"-?\d[\d.]*(e-?\d+)?").fullmatch
     for row in rows:
         of = {key: float(value) for key, value in row.items() if is_number(value)}
@@ -545,6 +557,16 @@ def test_a_row_of_a_survey_has_all_that_its_bill_is_made_of(
         purchase = of["bill_inputs_purchase_price"] * of["bill_inputs_nodes"]
         assert of["bill_electricity"] == pytest.approx(electricity)
         assert of["bill_purchase"] == pytest.approx(purchase / of["operation_years"] / runs)
+        months[row["id"]] = of["price_per_month"]
+        assert of["price_per_month"] == pytest.approx(of["bill_purchase"] * runs / 8766 * 730)
+    table = parquet.read_table("rows.parquet").to_pylist()
+    assert {row["id"]: row["price_per_month"] for row in table} == pytest.approx(months)
+    # A desktop of 2,000 USD for four years.
+    assert months["1 x framework-desktop/nvme-tlc-1tb"] == pytest.approx(2000 / 48, rel=1e-3)
+    of_page = parts(Path("page.html").read_text())["rows"]
+    assert [float(month) for month in re.findall('data-month="(.*?)"', of_page)] == pytest.approx(
+        [months[id] for id in re.findall('data-id="(.*?)"', of_page)]
+    )
 
 
 @pytest.mark.parametrize(

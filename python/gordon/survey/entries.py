@@ -4,7 +4,7 @@ a service. Times are in seconds."""
 from collections.abc import Sequence
 from typing import Any
 
-from gordon.human import figures, short
+from gordon.human import figures, percent, short
 from gordon.report.entries import (
     COUNT,
     MONEY,
@@ -41,7 +41,9 @@ def capacity(size: int) -> str:
 _MEMORY = Unit(capacity, capacity)
 _RATE = with_prefix("B/s")
 _YEARS = Unit(lambda value: f"{figures(value)} years", lambda value: f"{figures(value)} years")
+_WEAR = Unit(percent, percent)
 _LIFE = "years until the rated endurance of the flash is used"
+_WORN = "share of the rated endurance of the most written drive that {} uses"
 #: A machine or a cluster under a job.
 JobDesign = MachineDesign | TasksDesign
 
@@ -107,7 +109,7 @@ def designs(result: ServiceResult) -> list[Entry[ServiceDesign]]:
 def asked(result: JobResult | TasksResult | ServiceResult) -> dict[str, int]:
     """The entries of the objectives that a screen has only if they are asked for, with what is left
     out of a narrow one."""
-    keys: dict[str, Objective] = {"tco": "tco", "carbon": "carbon", "life": "life"}
+    keys: dict[str, Objective] = {"tco": "tco", "carbon": "carbon", "wear": "life", "life": "life"}
     found = {key: 0 for key, objective in keys.items() if objective in result["objectives"]}
     return found | ({"million": 0} if "requests_per_s" in result and "tco" in found else {})
 
@@ -165,6 +167,7 @@ def _bill(currency: str) -> list[Entry[Any]]:
     return [
         Entry("tco", f"total, {currency}", of("bill", "total"), MONEY, what, "total"),
         Entry("carbon", "carbon", _carbon, with_prefix("g"), carbon),
+        Entry("wear", "wear / run", of("bill", "inputs", "wear"), _WEAR, _WORN.format("one run")),
         Entry("life", "life of flash", of("bill", "flash_life_years"), _YEARS, _LIFE),
     ]
 
@@ -179,6 +182,7 @@ def _bill_of_month(currency: str) -> list[Entry[Any]]:
         Entry("tco", f"total, {currency} / month", of("bill", "total"), MONEY, what, "total"),
         Entry("million", f"{currency} / million", of_million, MONEY, million),
         Entry("carbon", "carbon / month", _carbon, with_prefix("g"), carbon, "carbon"),
+        Entry("wear", "wear / month", of("bill", "inputs", "wear"), _WEAR, _WORN.format("a month")),
         Entry("life", "life of flash", of("bill", "flash_life_years"), _YEARS, _LIFE),
     ]
 

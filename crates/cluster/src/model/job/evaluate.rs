@@ -192,6 +192,12 @@ impl<'a> JobModel<'a> {
             && references.any(|traced| traced.machine == Some(design.index))
     }
 
+    pub(super) fn price_per_month(&self, design: &MachineDesign<'_>) -> Option<f64> {
+        let volume_gib = self.traces.volume_gib(design.nodes);
+        let operation = self.survey.catalogue.operation.as_ref();
+        design.machine.price_per_month(design.nodes, volume_gib, operation)
+    }
+
     pub(super) fn report(&self, group: &JobGroup<'_>, design: &MachineDesign<'_>) -> MachineReport {
         let own = self.job_design(design);
         let found = group.ranges(&[own])[0];
@@ -205,11 +211,7 @@ impl<'a> JobModel<'a> {
                 self.space.id(design),
                 design.machine.id.clone(),
                 design.nodes,
-                design.machine.price_per_month(
-                    design.nodes,
-                    self.traces.volume_gib(design.nodes),
-                    self.survey.catalogue.operation.as_ref(),
-                ),
+                self.price_per_month(design),
             ),
             is_reference: self.is_reference(design),
             memory_fits: self.traces.fit(design).known(),

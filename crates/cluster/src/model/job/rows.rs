@@ -47,6 +47,7 @@ pub(super) fn rows(model: &JobModel<'_>, chunk: &Chunk, front: &[u64]) -> Vec<Na
     add("storage", text(places().map(|place| place.storage.label())));
     add("network_bytes_per_s", whole(places().map(|place| place.network).collect()));
     add("price_per_hour", float(prices));
+    add("price_per_month", float(all().map(|design| model.price_per_month(design))));
     add("pareto", Arc::new(BooleanArray::from(on_front)));
     add("time_s", whole(time));
     add("time_s_low", whole(low));

@@ -452,6 +452,12 @@ impl<'a> TasksModel<'a> {
             && nodes == self.application().executors.hosts
     }
 
+    pub(super) fn price_per_month(&self, number: u64) -> Option<f64> {
+        let (design, _, nodes) = self.cluster(number);
+        let operation = self.survey.catalogue.operation.as_ref();
+        design.machine.price_per_month(nodes, self.volume_gib(nodes), operation)
+    }
+
     pub(super) fn report(&self, number: u64) -> TasksReport {
         let (design, executor, nodes) = self.cluster(number);
         let answer = self.answer(number);
@@ -466,11 +472,7 @@ impl<'a> TasksModel<'a> {
                 self.name(number),
                 design.id(),
                 nodes,
-                design.machine.price_per_month(
-                    nodes,
-                    self.volume_gib(nodes),
-                    self.survey.catalogue.operation.as_ref(),
-                ),
+                self.price_per_month(number),
             ),
             is_reference: self.is_reference(design, nodes),
             memory_fits: Some(true),

@@ -31,6 +31,7 @@ pub(super) fn rows(model: &TasksModel<'_>, chunk: &Chunk, front: &[u64]) -> Vec<
     add("time_s_high", whole(found.iter().map(|answer| answer.high).collect()));
     add("floor_s", whole(found.iter().map(|answer| answer.floor).collect()));
     add("energy_j", known(found.iter().map(|answer| answer.energy(answer.time)).collect()));
+    add("price_per_month", known(numbers.iter().map(|n| model.price_per_month(*n)).collect()));
     add("price", known(found.iter().map(|answer| answer.price(answer.time)).collect()));
     let bills: Vec<_> = (numbers.iter().zip(&found))
         .map(|(number, answer)| model.bill(*number, &model.run(*number, answer.time)))
