@@ -100,6 +100,14 @@ fn host(
 ) -> Result<AssembledHost, ActivityError> {
     let mut warnings = left_out.warnings();
     warnings.extend(activity.notes.iter().cloned());
+    if activity.is_utc.contains(&false) && (left_out.duplicates > 0 || left_out.gaps > 0) {
+        warnings.push(
+            "local_time: times are those of a time zone. Where daylight saving ends, an hour \
+             repeats, and the second sample of a time is left out; where it starts, an hour is \
+             skipped, which looks like a gap. sadf without -t and -T prints UTC"
+                .into(),
+        );
+    }
     let cores = HostCores::of(&name, &activity, options, &mut warnings)?;
     let samples = &activity.samples;
     let is_per_core = cores.describe(samples, &mut warnings);

@@ -2,6 +2,7 @@
 
 use gordon_trace::Sample;
 use gordon_units::{Bytes, Ns};
+use std::fmt::Write as _;
 
 /// A sample of `sadf -j` (version 12.6) of a machine with 4 cores, with all sections that are read.
 pub fn statistics(time: &str, interval: u64) -> String {
@@ -59,6 +60,28 @@ pub fn assert_is_two_samples(samples: &[Sample]) {
         assert_eq!(disk.busy, Ns(seconds * 250_000_000));
     }
     assert_eq!(samples[1].start, samples[0].end());
+}
+
+/// The rows of `sadf -d` as `sadf -p` prints them.
+pub fn as_lines(database: &str) -> String {
+    let mut lines = String::new();
+    let mut names: Vec<&str> = Vec::new();
+    for line in database.lines() {
+        let fields: Vec<&str> = line.split(';').collect();
+        let start = fields[..3].join("\t");
+        if line.starts_with('#') {
+            names = fields;
+        } else if names.is_empty() {
+            writeln!(lines, "{start}\t{}", fields[3]).unwrap();
+        } else {
+            let has_item = ["CPU", "DEV", "IFACE", "TTY"].contains(&names[3]);
+            let item = if has_item { fields[3].replace("-1", "all") } else { "-".to_owned() };
+            for (name, value) in names.iter().zip(&fields).skip(3 + usize::from(has_item)) {
+                writeln!(lines, "{start}\t{item}\t{name}\t{value}").unwrap();
+            }
+        }
+    }
+    lines
 }
 
 pub const DATABASE: &str = "\

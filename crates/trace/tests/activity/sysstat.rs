@@ -2,7 +2,7 @@
 
 use crate::conversion::{Conversion, kind};
 use crate::sadf::{
-    DATABASE, assert_is_two_samples, document, host, one_host, statistics, two_samples,
+    DATABASE, as_lines, assert_is_two_samples, document, host, one_host, statistics, two_samples,
 };
 use gordon_trace::activity::{ActivityError, ActivityFormat, ActivityOptions, convert};
 use gordon_trace::formats::FormatError;
@@ -52,21 +52,7 @@ fn text_of_sadf_means_the_same_as_json() {
     assert_is_two_samples(&made.samples());
     assert_eq!(made.report().hosts[0].left_out.restarts, 0, "before the first sample");
 
-    let mut lines = String::from("n1\t-1\t2026-11-26 09:59:00 UTC\tLINUX-RESTART\t(4 CPU)\n");
-    let mut names: Vec<&str> = Vec::new();
-    for line in DATABASE.lines().skip(1) {
-        let fields: Vec<&str> = line.split(';').collect();
-        if line.starts_with('#') {
-            names = fields;
-            continue;
-        }
-        let has_item = ["CPU", "DEV", "IFACE", "TTY"].contains(&names[3]);
-        let item = if has_item { fields[3].replace("-1", "all") } else { "-".to_owned() };
-        for (name, value) in names.iter().zip(&fields).skip(3 + usize::from(has_item)) {
-            let start = fields[..3].join("\t");
-            writeln!(lines, "{start}\t{item}\t{name}\t{value}").unwrap();
-        }
-    }
+    let lines = as_lines(DATABASE);
     assert!(lines.contains("n1\t1\t2026-11-26 10:00:01 UTC\tall\t%user\t40.00\n"));
     assert_is_two_samples(&Conversion::sysstat(&lines).samples());
 }
@@ -176,6 +162,74 @@ fn gaps_and_restarts_are_counted_and_left_out_of_the_time() {
     assert!(made.warns("gaps: 1 "));
     assert!(made.warns("restarts: 1 "));
     assert_eq!(made.samples().last().unwrap().end(), Ns(3 * Ns::SECOND.0));
+}
+
+/// Samples of half an hour in local time around the end of daylight saving, with the number of each
+/// as its reads a second and as what it receives.
+const AUTUMN: [&str; 6] = ["01:30:00", "02:00:00", "02:30:00", "02:00:00", "02:30:00", "03:00:00"];
+
+/// As [`AUTUMN`], around the start of daylight saving.
+const SPRING: [&str; 4] = ["01:30:00", "02:00:00", "03:30:00", "04:00:00"];
+
+fn local_json(times: &[&str]) -> String {
+    let sample = |(number, time): (usize, &&str)| {
+        statistics(time, 1800)
+            .replace(r#""utc": 1"#, r#""utc": 0"#)
+            .replace(r#""rkB": 200.0"#, &format!(r#""rkB": {number}.0"#))
+            .replace(r#""rxkB": 4.0"#, &format!(r#""rxkB": {number}.0"#))
+    };
+    one_host(&times.iter().enumerate().map(sample).collect::<Vec<_>>())
+}
+
+fn local_database(times: &[&str]) -> String {
+    let mut text = String::from("n1;-1;2026-11-26 01:00:00;LINUX-RESTART\t(4 CPU)\n");
+    for (header, values) in [
+        ("CPU;%user;%nice;%system;%iowait;%steal;%idle", "-1;40;5;5;10;2;38"),
+        ("DEV;tps;rkB/s;wkB/s;dkB/s;%util", "sda;30;NUMBER;40;0;25"),
+        ("IFACE;rxpck/s;txpck/s;rxkB/s;txkB/s", "eth0;3;2;NUMBER;1"),
+    ] {
+        writeln!(text, "# hostname;interval;timestamp;{header}").unwrap();
+        for (number, time) in times.iter().enumerate() {
+            let values = values.replace("NUMBER", &number.to_string());
+            writeln!(text, "n1;1800;2026-11-26 {time};{values}").unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn the_hour_that_local_time_repeats_is_left_out_as_a_whole() {
+    let database = local_database(&AUTUMN);
+    for text in [local_json(&AUTUMN), as_lines(&database), database] {
+        let made = Conversion::sysstat(&text);
+        let kept: Vec<(u64, u64)> = made
+            .samples()
+            .iter()
+            .map(|sample| {
+                let read = sample.disks.iter().map(|disk| disk.read_bytes.0).max();
+                (read.unwrap_or(0) / 1800 / 1024, sample.rx_bytes.0 / 1800 / 1024)
+            })
+            .collect();
+        assert_eq!(kept, [(0, 0), (1, 1), (2, 2), (5, 5)]);
+        assert_eq!(made.report().hosts[0].left_out.duplicates, 2);
+        assert!(made.warns("local_time: "));
+    }
+    let utc = Conversion::sysstat(&local_json(&AUTUMN).replace(r#""utc": 0"#, r#""utc": 1"#));
+    assert!(utc.warns("duplicates: 2 ") && !utc.warns("local_time: "));
+}
+
+#[test]
+fn the_hour_that_local_time_skips_may_be_no_gap() {
+    let database = local_database(&SPRING);
+    for text in [local_json(&SPRING), as_lines(&database), database] {
+        let made = Conversion::sysstat(&text);
+        assert_eq!(made.samples().len(), 4);
+        let left_out = &made.report().hosts[0].left_out;
+        assert_eq!((left_out.gaps, left_out.gaps_s), (1, 3600.0));
+        assert!(made.warns("local_time: "));
+    }
+    let usual = Conversion::sysstat(&local_json(&AUTUMN[..3]));
+    assert!(!usual.warns("local_time: "));
 }
 
 #[test]

@@ -10,7 +10,8 @@ use crate::activity::input::read_error;
 use crate::formats::{EntryError, FilePosition, FormatError};
 use gordon_units::Ns;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -29,6 +30,8 @@ struct Host {
     is_utc: BTreeSet<bool>,
     /// Index in `samples` by time.
     by_time: HashMap<Ns, usize>,
+    /// Hashes of the sample, item and first field of each row that was read.
+    rows: HashSet<u64>,
 }
 
 #[derive(Default)]
@@ -224,11 +227,14 @@ fn set(
         host.samples.len() - 1
     });
     let sample = &mut host.samples[at];
-    let is_cpu = matches!(*first, "%user" | "%usr");
-    if is_cpu && sample.cpu.contains_key(&core(item)) {
-        // The first row of a time stays.
-        let first_row = sample.cpu.keys().next() == Some(&core(item));
-        host.duplicates += u64::from(first_row);
+    let mut key = DefaultHasher::new();
+    (at, item, first).hash(&mut key);
+    if !host.rows.insert(key.finish()) {
+        // The first row of a time stays, in all sections: a sample is not mixed from two of the same
+        // local time.
+        let is_cpu = matches!(*first, "%user" | "%usr");
+        let is_of_next_sample = is_cpu && sample.cpu.keys().next() == Some(&core(item));
+        host.duplicates += u64::from(is_of_next_sample);
         return Ok(());
     }
     for (field, number) in parsed {
