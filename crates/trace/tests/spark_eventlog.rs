@@ -464,6 +464,15 @@ fn stages_without_a_query_or_without_operators_have_the_name_of_spark() {
 }
 
 #[test]
+fn failed_jobs_are_counted_in_a_warning() {
+    let text = text_of(&log_of_a_query());
+    let (_folder, path) = written(&text.replace("JobSucceeded", "JobFailed"));
+    let is_of_failures = |warning: &String| warning.starts_with("failed: ");
+    assert!(!read(&log_of_a_query()).warnings.iter().any(is_of_failures));
+    assert!(read(&path).warnings.iter().any(is_of_failures));
+}
+
+#[test]
 fn a_summary_after_a_start_leaves_out_what_had_ended() {
     let log = read(&log_of_a_query());
     let whole = log.summary(None);

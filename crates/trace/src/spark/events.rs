@@ -126,6 +126,18 @@ pub(super) struct JobStart {
     pub stages: Vec<u32>,
 }
 
+#[derive(Deserialize)]
+pub(super) struct JobEnd {
+    #[serde(rename = "Job Result", default)]
+    pub result: JobResult,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct JobResult {
+    #[serde(rename = "Result", default)]
+    pub name: String,
+}
+
 /// `SparkListenerStageSubmitted` and `SparkListenerStageCompleted`.
 #[derive(Deserialize)]
 pub(super) struct StageEvent {

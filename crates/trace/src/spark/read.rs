@@ -3,8 +3,8 @@
 use super::error::EventLogError;
 use super::events::{
     ApplicationEnd, ApplicationStart, EnvironmentUpdate, EventName, ExecutorAdded, ExecutorRemoved,
-    JobStart, LogStart, QueryPlanEvent, StageEvent, StageExecutorMetrics, StageInfo, TaskEnd,
-    TaskInfo, TaskMetrics, TaskStart,
+    JobEnd, JobStart, LogStart, QueryPlanEvent, StageEvent, StageExecutorMetrics, StageInfo,
+    TaskEnd, TaskInfo, TaskMetrics, TaskStart,
 };
 use super::files::{LogFiles, codec};
 use super::log::EventLog;
@@ -69,6 +69,7 @@ struct Reader {
     stages: BTreeMap<(u32, u32), Stage>,
     /// Jobs of each stage.
     jobs: BTreeMap<u32, Vec<u32>>,
+    failed_jobs: u64,
     /// Operators of the stages that SQL queries need.
     operators: BTreeMap<(u32, u32), StageOperators>,
     /// Plans by the number of the query.
@@ -224,6 +225,10 @@ impl Reader {
                 for stage in stages {
                     self.jobs.entry(stage).or_default().push(id);
                 }
+            }
+            "SparkListenerJobEnd" => {
+                let event: JobEnd = parse(text)?;
+                self.failed_jobs += u64::from(event.result.name == "JobFailed");
             }
             "SparkListenerStageSubmitted" => {
                 let StageEvent { info, properties } = parse(text)?;
@@ -471,25 +476,35 @@ impl Reader {
             "end: the log does not have the end of the application, which was killed or still runs"
                 .into(),
         );
+        warn(
+            self.failed_jobs,
+            format!(
+                "failed: {} failed, and the log does not have what was left to do",
+                counted(self.failed_jobs, "job")
+            ),
+        );
         warn(log.skipped, format!("skipped: {} malformed lines, left out", log.skipped));
         warn(
             unfinished as u64,
             format!(
                 "unfinished: {} without an end; what {} used is unknown",
-                counted(unfinished as u64),
+                counted(unfinished as u64, "task"),
                 if unfinished == 1 { "it" } else { "they" }
             ),
         );
         let unknown = log.tasks.iter().filter(|t| t.ended.is_some() && t.figures.is_none()).count();
         warn(
             unknown as u64,
-            format!("figures: {} of lost executors ended without figures", counted(unknown as u64)),
+            format!(
+                "figures: {} of lost executors ended without figures",
+                counted(unknown as u64, "task")
+            ),
         );
         warn(
             self.resubmitted,
             format!(
                 "resubmitted: the output of {} was lost with the executors and computed again",
-                counted(self.resubmitted)
+                counted(self.resubmitted, "task")
             ),
         );
         Ok(log)
@@ -497,8 +512,8 @@ impl Reader {
 }
 
 /// `1 task`, `2 tasks`.
-fn counted(tasks: u64) -> String {
-    format!("{tasks} {}", if tasks == 1 { "task" } else { "tasks" })
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The name of an event that Spark wrote, which comes first and has no escapes.
