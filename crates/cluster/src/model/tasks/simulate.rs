@@ -3,7 +3,9 @@
 //!
 //! Stages start when what they wait for has ended and the driver has submitted them; the tasks of
 //! an earlier stage start first, in their recorded order, each on the node with the fewest busy
-//! slots. A task computes, waits for the bytes that it waited for when it was recorded, and
+//! slots. Of equal nodes the first one is taken, so that no node has a task before those ahead of it
+//! have had one: a node is added to the simulation once the one ahead of it is in use, and a large
+//! cluster costs no more than the part of it that has tasks. A task computes, waits for the bytes that it waited for when it was recorded, and
 //! computes again; the point at which it waits differs from task to task, so that those that start
 //! together do not all wait for the same device. Storage and link move its other bytes meanwhile.
 //! It ends when both are done.
@@ -260,11 +262,7 @@ impl Simulator {
                     self.dispatch(&run, now);
                 }
                 Event::Executor(slot) => {
-                    let mut chain = Parts::default();
-                    chain[Part::Startup as usize] = now;
-                    let place = &mut self.slots[slot as usize];
-                    (place.chain, place.since) = (chain, now);
-                    self.release(&run, slot);
+                    self.start_slot(&run, slot, now);
                     // Tasks go to the slots of all executors that start now.
                     let next = self.events.peek();
                     if !matches!(next, Some(Reverse((then, Event::Executor(_)))) if *then == at) {
@@ -297,34 +295,19 @@ impl Simulator {
 
     fn start(&mut self, run: &Run<'_>) {
         let (application, cluster) = (run.application, run.cluster);
-        let node = &cluster.node;
-        let nodes = cluster.nodes as usize;
         self.events.clear();
-        self.stations.iter_mut().for_each(Station::clear);
-        self.stations.resize_with(nodes * STATIONS as usize, Station::default);
+        self.stations.clear();
         self.slots.clear();
-        self.slots.resize(nodes * node.slots as usize, Slot::default());
-        self.free.iter_mut().for_each(Vec::clear);
-        self.free.resize(nodes, Vec::new());
+        self.free.clear();
         self.busy.clear();
-        self.busy.resize(nodes, node.slots);
         self.open.clear();
         self.pending.clear();
         self.outcome.busy = 0.0;
         self.outcome.stages.clear();
         self.outcome.stages.resize(application.stages.len(), StageOutcome::default());
         self.stages.clear();
-        let startup = application.startup * node.startup_ratio;
-        // Executors start by turns of the nodes, each after the recorded delay of its number.
-        let per_node = node.slots / node.executor_slots.max(1);
-        for executor in 0..per_node * cluster.nodes {
-            let (of_node, at) = (executor / cluster.nodes, executor % cluster.nodes);
-            let delay = application.executors.delay(executor) * node.startup_ratio;
-            let first = at * node.slots + of_node * node.executor_slots;
-            for slot in first..first + node.executor_slots {
-                self.events.push(Reverse((key(startup + delay), Event::Executor(slot))));
-            }
-        }
+        let startup = application.startup * cluster.node.startup_ratio;
+        self.add_node(run, f64::NEG_INFINITY);
         for (at, stage) in application.stages.iter().enumerate() {
             let waits_for = u32::try_from(stage.after.len()).unwrap_or(u32::MAX);
             let left = stage.tasks.len();
@@ -337,6 +320,42 @@ impl Simulator {
                 self.submit(run, at, chain, if stage.after_startup { startup } else { 0.0 });
             }
         }
+    }
+
+    /// Adds the next node, if any, with the executors that have started by now; others start later.
+    fn add_node(&mut self, run: &Run<'_>, now: f64) {
+        let (application, cluster) = (run.application, run.cluster);
+        let node = &cluster.node;
+        let at = u32::try_from(self.busy.len()).unwrap_or(u32::MAX);
+        if at >= cluster.nodes {
+            return;
+        }
+        self.stations.extend((0..STATIONS).map(|_| Station::default()));
+        self.slots.resize(self.slots.len() + node.slots as usize, Slot::default());
+        self.free.push(Vec::new());
+        self.busy.push(node.slots);
+        // Executors start by turns of the nodes, each after the recorded delay of its number.
+        let startup = application.startup * node.startup_ratio;
+        for of_node in 0..node.slots / node.executor_slots.max(1) {
+            let delay = application.executors.delay(of_node * cluster.nodes + at);
+            let start = startup + delay * node.startup_ratio;
+            let first = at * node.slots + of_node * node.executor_slots;
+            for slot in first..first + node.executor_slots {
+                if start <= now {
+                    self.start_slot(run, slot, start);
+                } else {
+                    self.events.push(Reverse((key(start), Event::Executor(slot))));
+                }
+            }
+        }
+    }
+
+    /// The executor of a slot starts, so that it is free.
+    fn start_slot(&mut self, run: &Run<'_>, slot: u32, start: f64) {
+        let place = &mut self.slots[slot as usize];
+        place.chain[Part::Startup as usize] = start;
+        place.since = start;
+        self.release(run, slot);
     }
 
     /// Submits a stage after the driver's time; `chain` adds up to `now`.
@@ -367,6 +386,9 @@ impl Simulator {
                 place.chain = ready.ready;
             }
             self.launch(run, slot, stage, now);
+            if node as usize + 1 == self.busy.len() {
+                self.add_node(run, now);
+            }
         }
     }
 

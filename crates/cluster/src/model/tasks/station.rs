@@ -25,13 +25,6 @@ impl Station {
         u32::try_from(self.queue.len()).unwrap_or(u32::MAX)
     }
 
-    /// Empties the station.
-    pub fn clear(&mut self) {
-        (self.given, self.at) = (0.0, 0.0);
-        self.queue.clear();
-        self.version += 1;
-    }
-
     fn advance(&mut self, now: f64, rate: f64) {
         self.given += (now - self.at) * rate;
         self.at = now;

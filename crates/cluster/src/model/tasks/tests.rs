@@ -111,6 +111,23 @@ fn tasks_wait_for_the_executors() {
 }
 
 #[test]
+fn a_node_that_is_used_late_has_started_when_its_executors_did() {
+    // The second node starts after 4 s, and has its first task when both stages wait.
+    let mut application = chain(&[1, 2]);
+    application.executors.delays = vec![0.0, 4.0];
+    let demands = [computing(9.0), computing(1.0), computing(1.0)];
+    for nodes in [2, 3, 1000] {
+        let mut simulator = Simulator::default();
+        let outcome = simulator.run(&application, &demands, &cluster(nodes, 1));
+        near(outcome.time, 10.0);
+        near(outcome.parts[Part::Startup as usize], 0.0);
+    }
+    // It has not started when the second task waits for it.
+    let demands = [computing(3.0), computing(2.0), computing(2.0)];
+    near(time(&application, &demands, &cluster(1000, 1)), 6.0);
+}
+
+#[test]
 fn the_storage_of_a_node_is_shared() {
     let application = chain(&[4]);
     let demand = TaskDemand { moved: [100e6, 0.0], waited: 1.0, ..TaskDemand::default() };
