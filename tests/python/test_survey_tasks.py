@@ -116,6 +116,22 @@ def test_a_faster_machine_and_more_nodes_take_less_time(tmp_path: Path) -> None:
     assert times["2 x slow"] <= times["1 x slow"] * 1.001
 
 
+def test_nodes_without_a_task_do_not_seem_to_make_a_job_faster() -> None:
+    found = of_tasks(survey.run("spark-sort", space="ec2", nodes="1..20", rows=10_000))
+    fastest = next(row for row in found["designs"] if "fastest" in row["names"])
+    times = {
+        row["nodes"]: row["tasks"]
+        for row in found["designs"]
+        if row["machine"] == fastest["machine"]
+    }
+    least = fastest["tasks"]["time_s"]
+    equal = [nodes for nodes, of in times.items() if of["time_s"] == pytest.approx(least, rel=1e-9)]
+    assert len(equal) > 5
+    assert fastest["nodes"] == min(equal)
+    ends = [times[nodes]["time_s_high"] for nodes in equal]
+    assert ends == pytest.approx([fastest["tasks"]["time_s_high"]] * len(ends), rel=1e-9)
+
+
 def test_the_cheapest_cluster_within_the_deadline_is_recommended(tmp_path: Path) -> None:
     made = space(tmp_path, {"id": "cheap"}, {"id": "fast", "speed": 4.0, "price": 20.0})
     free = of_tasks(survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap"))

@@ -71,6 +71,10 @@ const STARTUP_NOISE: f64 = 0.15;
 /// local nodes of several kinds.
 const DRIVER_NOISE: f64 = 0.3;
 
+/// Steps of the upper end within the time. Choices compare upper ends: with nodes that a job cannot
+/// use, a range that is narrower by less than a step does not make a cluster faster.
+const STEPS: f64 = 1000.0;
+
 /// What is not known of a cluster.
 pub(super) struct Doubts {
     /// Half of the 80 % range that tasks' durations make, as a logarithm.
@@ -148,6 +152,7 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
     });
     let low = combined(time, &by.map(|[low, _]| low), End::Lower);
     let high = combined(time, &by.map(|[_, high]| high), End::Upper);
+    let high = if time > 0.0 { time * (high / time * STEPS).round() / STEPS } else { high };
     // The critical path is as doubtful as what it consists of.
     let of_path = by.map(|[low, _]| low).into_iter().zip(SOURCES);
     let of_path: Vec<f64> =
