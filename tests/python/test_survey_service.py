@@ -12,7 +12,9 @@ import pytest
 import sadf
 from browser import Document, drawn, loads, needs_browser
 from gordon import survey
+from gordon.human import figures
 from gordon.survey.explain import explain
+from gordon.survey.results import ServiceResult
 from spaces import BOTH, GRID, MACHINES
 from surveyed import of_service
 
@@ -307,8 +309,10 @@ def test_the_survey_of_a_job_points_to_service_for_a_record_that_looks_like_one(
     ("words", "status", "kind"),
     [
         (("--headroom", "30%"), 2, "--headroom"),
-        (("--service", "--headroom", "130%"), 2, "--headroom"),
-        (("--service", "--headroom", "100%"), 1, "headroom"),
+        (("--service", "--headroom", "130%"), 1, "--headroom 30%"),
+        (("--service", "--headroom", "100%"), 1, "--headroom 30%"),
+        (("--service", "--headroom", "-5%"), 1, "--headroom 30%"),
+        (("--service", "--headroom", "30"), 1, "--headroom 30%"),
         (("--service", "--nodes", "0"), 2, "--nodes"),
         (("--service", "--nodes", "4..2"), 2, "--nodes"),
         (("--service", "--model", "job"), 2, "--model"),
@@ -609,6 +613,19 @@ def test_the_explanation_of_a_service_says_what_is_open(run: Run) -> None:
     Path("result.json").write_text(json.dumps(result))
     ran = run("explain", "result.json")
     assert "first: record memory" in ran.out
+    assert "--reference" in ran.out
+    assert "--reference" in of_memory(result)
+    # With the recorded machine, designs with as much memory are judged.
+    known = of_service(
+        survey.run("day.json", service=True, space="own.toml", nodes=[1, 2], reference="small")
+    )
+    assert known["verdict"] is not None
+    assert "--reference" not in of_memory(known)
+
+
+def of_memory(result: ServiceResult) -> str:
+    """The warning that the record has no memory."""
+    return next(text for text in result["warnings"] if "the record has no memory" in text)
 
 
 def test_the_use_of_the_recommended_design_is_that_of_the_end_of_its_range(run: Run) -> None:

@@ -88,7 +88,10 @@ def _show_service(console: Output, found: ServiceExplanation) -> None:
     unknown = [one["what"] for one in uses if one["use"] is None]
     lacking = [name for name in found["short_of"] if name in unknown]
     if lacking:
-        console.text(f"first: record {' and '.join(lacking)}, which the record lacks")
+        text = f"first: record {' and '.join(lacking)}, which the record lacks"
+        if "memory" in lacking and found["reference"] is None:
+            text += ", or survey with --reference, the recorded machine"
+        console.text(text)
     elif first is not None:
         _, high = first.get("range", [None, first["use"]])
         most = "a use without a known end" if high is None else f"a use of up to {high:.0%}"

@@ -18,6 +18,7 @@ from gordon.options.kinds import (
     Named,
     Number,
     Seconds,
+    Share,
     Text,
     Whole,
     Words,
@@ -93,7 +94,7 @@ class ServiceOptions:
     service: bool = False
     """The traces are records of a service, of one node each, and not of a job: find the machines,
     and how many of them, that keep up with the load."""
-    headroom: Annotated[float | None, SHARE] = None
+    headroom: Annotated[float | None, Share(is_checked=True)] = None
     """Of a service: the share of processor, memory, storage and network that is free in 99% of the
     time, below 100%. Default: 30%."""
     requests_per_s: Annotated[float | None, Number("N")] = None

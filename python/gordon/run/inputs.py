@@ -33,10 +33,10 @@ _AGAIN = {
     "memory": "no memory: the input has no such section",
     "disks": "no block I/O in it; storage never limits",
 }
-#: Warnings of a survey of a service, which is about all nodes, in their place.
+#: Starts of the warnings of a survey of a service, which is about all nodes, in their place.
 _AGAIN_OF_SERVICE = {
-    "network": "the record has no network: the network is not judged",
-    "disks": "the record has no disks: storage is not judged",
+    "network": "the record has no network: ",
+    "disks": "the record has no disks: ",
 }
 
 
@@ -89,9 +89,9 @@ class Inputs:
         lacking = {text.partition(": the input has none")[0] for text in self.warnings}
 
         def is_new(text: str) -> bool:
-            of_service = [name for name, again in _AGAIN_OF_SERVICE.items() if text == again]
-            if of_service:
-                return not any(one.endswith(f": {of_service[0]}") for one in lacking)
+            for section, start in _AGAIN_OF_SERVICE.items():
+                if text.startswith(start):
+                    return not any(one.endswith(f": {section}") for one in lacking)
             return not any(
                 text.endswith(again) and f"{text.removesuffix(again)}{section}" in lacking
                 for section, again in _AGAIN.items()

@@ -149,6 +149,8 @@ class Use(TypedDict):
 class ServiceExplanation(Explained):
     """The explanation of one design of a survey of a service."""
 
+    #: The recorded machine; None if it is unknown.
+    reference: str | None
     headroom: float
     keeps_up: bool | None
     #: The resource with the highest use relative to what is allowed, by the end of its range.
@@ -301,6 +303,7 @@ def _of_service(result: Mapping[str, Any], design: str | None) -> ServiceExplana
         uses.append(found)
     return {
         **_common(result, row, _service_figures),
+        "reference": result["reference"]["machine"],
         "headroom": result["headroom"],
         "keeps_up": row["keeps_up"],
         "limited_by": row["limited_by"],

@@ -72,6 +72,12 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
                 "leave out --shift",
                 kind="bad-shift",
             )
+        if not 0 <= request.headroom < 1:
+            raise GordonError(
+                f"--headroom: {request.headroom:g} is not from 0 to below 1, which is 100%",
+                "--headroom 30%",
+                kind="out-of-range",
+            )
         requests = request.requests_per_s
         if requests is not None and not requests > 0:
             raise GordonError(

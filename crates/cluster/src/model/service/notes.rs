@@ -73,18 +73,26 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
     list.extend(busy_disk_note(model));
     list.extend(memory_note(model));
     list.extend(unlike_note(model));
+    let memory = match traces.memory() {
+        Some(_) => "only machines with as much as the recorded one are judged",
+        None => {
+            "no design is known to keep up. Give the recorded machine with --reference, so that \
+             machines with as much memory as it has are judged"
+        }
+    };
     let missing = [
+        (load.recorded.memory, "memory", memory, "-r ALL, or node_memory_.*"),
+        (load.recorded.disk, "disks", "storage is not judged", "-d, or node_disk_.*"),
         (
-            load.recorded.memory,
-            "memory",
-            "only machines with as much as the recorded one are judged. Record it: `sadf` with -r \
-             ALL, node_memory_.* of Prometheus",
+            load.recorded.network,
+            "network",
+            "the network is not judged",
+            "-n DEV, or node_network_.*",
         ),
-        (load.recorded.disk, "disks", "storage is not judged"),
-        (load.recorded.network, "network", "the network is not judged"),
     ];
-    for (_, name, result) in missing.into_iter().filter(|(is_there, ..)| !is_there) {
-        list.push(format!("the record has no {name}: {result}"));
+    for (_, name, result, how) in missing.into_iter().filter(|(is_there, ..)| !is_there) {
+        let how = format!("To record it: `sadf` with {how} of Prometheus");
+        list.push(format!("the record has no {name}: {result}. {how}"));
     }
     let mut machines = model.survey.catalogue.machines.iter();
     let has_volumes = machines.any(|machine| machine.volume_price_per_gib_month.is_some());
