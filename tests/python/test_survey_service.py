@@ -565,13 +565,6 @@ def test_an_explanation_of_a_service(run: Run) -> None:
     cpu = row["use"]["cpu"]
     assert cpu is not None
     assert factors["cpu"] == pytest.approx((1 - result["headroom"]) / cpu)
-    # The headroom is of the 99th percentile; a peak reaches the capacity.
-    row["peak"]["cpu"] = 1.0
-    spiky = explain(result)
-    assert "uses" in spiky
-    factors = {one["what"]: one["load_factor"] for one in spiky["uses"]}
-    assert factors["cpu"] == 1.0
-    row["peak"]["cpu"] = cpu
     assert sum(part["amount"] for part in found["money"]) == pytest.approx(found["total"])
     slower = next(row for row in result["designs"] if row["keeps_up"] is False)
     dearer = next(row for row in result["designs"] if row["id"].startswith("2 x hungry"))
@@ -586,6 +579,56 @@ def test_an_explanation_of_a_service(run: Run) -> None:
     ran = run("explain", "result.json", "--design", slower["id"])
     assert "does not keep up" in ran.out
     assert f"too little {slower['short_of'][0]}" in ran.out
+
+
+def test_the_most_load_counts_that_threads_share_cores(run: Run) -> None:
+    # A lone thread does 1.5 of one of two that share a core.
+    shared = "core_speed = 1.0\nthreads_per_core = 2\ncore_speed_single = 1.5"
+    Path("own.toml").write_text(MACHINES.replace("core_speed = 1.0", shared))
+    trace = converted(run, record(user=50.0), "web1")
+    options: Any = {"space": "own.toml", "reference": "small", "headroom": 0.25, "nodes": [1]}
+    result = of_service(survey.run(trace, service=True, **options))
+    found = explain(result, "1 x small")
+    assert "uses" in found
+    cpu = next(one for one in found["uses"] if one["what"] == "cpu")
+    assert cpu["use"] == 0.5
+    # One thread does 1.5, and one and a half do 1.75 of the 2 of both: not 75 / 50.
+    assert cpu["load_factor"] == pytest.approx(1.75 / 1.5)
+    assert cpu["load_factor"] < 0.75 / 0.5
+    Path("result.json").write_text(json.dumps(result))
+    assert "x 1.17" in run("explain", "result.json", "--design", "1 x small").out
+    # The survey of a recorded load that is as much greater has just the headroom.
+    Path("greater.json").write_text(sadf.day(record(user=75.0), "web1"))
+    full = of_service(survey.run("greater.json", service=True, **options))
+    row = next(row for row in full["designs"] if row["id"] == "1 x small")
+    assert (row["keeps_up"], row["load_factor"]["cpu"]) == (True, pytest.approx(1.0))
+
+
+def test_the_most_load_has_a_range_where_the_use_has_one(run: Run) -> None:
+    # The speed of the recorded machine is unknown: half to twice the load.
+    trace = converted(run, record(user=10.0), "web1")
+    result = of_service(survey.run(trace, service=True, space="own.toml", nodes=[1]))
+    found = explain(result)
+    assert "uses" in found
+    cpu = next(one for one in found["uses"] if one["what"] == "cpu")
+    factor = cpu["load_factor"]
+    assert factor is not None
+    assert cpu["load_factor_range"] == [pytest.approx(factor / 2), pytest.approx(factor * 2)]
+    Path("result.json").write_text(json.dumps(result))
+    shown = run("explain", "result.json").out
+    assert f"x {figures(factor)} ({figures(factor / 2)} to {figures(factor * 2)})" in shown
+
+
+def test_the_result_of_a_service_of_an_older_version_is_not_explained(run: Run) -> None:
+    trace = converted(run, record(), "web1")
+    result = of_service(survey.run(trace, service=True, space="own.toml", nodes=[1]))
+    rows: list[dict[str, Any]] = [dict(row) for row in result["designs"]]
+    for row in rows:
+        del row["load_factor"]
+    Path("result.json").write_text(json.dumps({**result, "designs": rows}))
+    ran = run("explain", "result.json")
+    assert ran.status == 1
+    assert "survey again" in ran.err
 
 
 def test_the_explanation_of_a_service_says_what_is_open(run: Run) -> None:

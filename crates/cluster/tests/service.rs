@@ -181,6 +181,10 @@ fn an_unknown_speed_is_a_range_of_half_to_twice() {
     near(four.used.cpu.unwrap(), 0.25);
     near(four.range["cpu"][0].unwrap(), 0.125);
     near(four.range["cpu"][1].unwrap(), 0.5);
+    near(four.load_factor["cpu"], 0.7 / 0.25);
+    let [least, most] = four.load_factor_range["cpu"].map(Option::unwrap);
+    near(least, 0.7 / 0.5);
+    near(most, 0.7 / 0.125);
     assert_eq!(design(&report, "1 x two").keeps_up, None);
     assert_eq!(verdict(&report), Some(("1 x four", ServiceVerdictBy::Price)));
     assert_eq!(report.extras.maybe.as_ref().unwrap().design.id, "1 x two");
@@ -202,6 +206,21 @@ fn threads_that_share_a_core_are_read_by_the_speed_of_that_many() {
     // 3 of the 2 that two threads of one core do.
     near(design(&report, "1 x half").used.cpu.unwrap(), 1.5);
     assert_eq!(verdict(&report), Some(("1 x traced", ServiceVerdictBy::Cores)));
+    // 70 % of four threads, 2.8, do 3.4 of 4; 70 % of two, 1.4, do 1.7 of 2.
+    near(design(&report, "1 x traced").load_factor["cpu"], 3.4 / 3.0);
+    near(design(&report, "1 x half").load_factor["cpu"], 1.7 / 3.0);
+}
+
+#[test]
+fn the_load_times_its_factor_is_the_most_that_keeps_up() {
+    let (_folder, trace) = traced(&load((0..200).map(|nth| if nth == 9 { 2.5 } else { 1.0 })));
+    let report = answer(&survey(vec![trace], &space(), &[1]));
+    let traced = design(&report, "1 x traced");
+    // The peak, 2.5 of 4 cores, reaches the capacity before the others have too little headroom.
+    near(traced.load_factor["cpu"], 4.0 / 2.5);
+    near(design(&report, "1 x half").load_factor["cpu"], 2.0 / 2.5);
+    assert!(traced.load_factor_range.is_empty());
+    assert!(traced.used.memory.is_some() && !traced.load_factor.contains_key("memory"));
 }
 
 #[test]
@@ -368,6 +387,8 @@ fn a_full_link_hides_demand() {
     let report = answer(&survey(vec![trace], &space(), &[1]));
     let found = design(&report, "1 x traced");
     assert_eq!((found.keeps_up, found.range["network"][1]), (None, None));
+    // Nothing says how much of it is hidden.
+    assert_eq!(found.load_factor_range["network"][0], None);
     assert!(warned(&report, "the link was at its rate"));
 }
 
@@ -384,6 +405,7 @@ fn what_the_record_does_not_have_is_unknown_and_not_zero() {
     let report = answer(&survey(vec![trace], &space(), &[1]));
     let found = design(&report, "1 x traced");
     assert_eq!((found.used.disk, found.used.network), (None, None));
+    assert_eq!(found.load_factor.keys().copied().collect::<Vec<_>>(), ["cpu"]);
     assert_eq!(found.keeps_up, Some(true));
     assert!(report.extras.load.disk.is_none() && report.extras.load.network.is_none());
     assert!(warned(&report, "the record has no disks: storage is not judged"));

@@ -75,13 +75,13 @@ def _show_service(console: Output, found: ServiceExplanation) -> None:
             Column("use", [_share_of(one["use"]) for one in uses], right=True),
             Column("range", [_range_of(one) for one in uses], right=True),
             Column("peak", [_share_of(one["peak"]) for one in uses], right=True),
-            Column("most load", [_factor(one["load_factor"]) for one in uses], right=True),
+            Column("most load", [_most_load(one) for one in uses], right=True),
             Column("lower with", [one["remedy"] for one in uses], wraps=True),
         ]
     )
     console.text(
         f"use: not exceeded in 99% of the time; the headroom allows {limit:.0%}. most load: what a "
-        "resource keeps up with, relative to the recorded load, if its use is in proportion"
+        "resource keeps up with, relative to the recorded load"
     )
     _show_costs(console, found, "total of a month")
     first = next((one for one in uses if one["what"] == found["limited_by"]), None)
@@ -110,8 +110,14 @@ def _range_of(use: Use) -> str:
     return f"{_share_of(low)} to {'any' if high is None else _share_of(high)}"
 
 
-def _factor(factor: float | None) -> str:
-    return "" if factor is None else f"x {figures(factor)}"
+def _most_load(use: Use) -> str:
+    factor = use["load_factor"]
+    text = "" if factor is None else f"x {figures(factor)}"
+    if "load_factor_range" not in use:
+        return text
+    low, high = use["load_factor_range"]
+    ends = f"{figures(low or 0.0)} to {'any' if high is None else figures(high)}"
+    return f"{text} ({ends})"
 
 
 def _show_costs(console: Output, found: Explained, total: str) -> None:

@@ -824,6 +824,13 @@ class ServiceReport(TypedDict):
     keeps_up: bool | None
     #: The resource with the highest use, relative to what is allowed.
     limited_by: str
+    #: By resource: the recorded load times this number is the most with which it keeps up. Memory
+    #: is left out, as its use is not in proportion to the load, and so are resources of unknown use
+    #: or of none.
+    load_factor: dict[str, float]
+    #: By resource with a `range`, but memory: `load_factor` at the upper end of the use, `None` if
+    #: nothing bounds it, and at the lower end, `None` if that is 0.
+    load_factor_range: dict[str, list[float | None]]
     #: Name of the machine.
     machine: str
     #: Size of main memory.

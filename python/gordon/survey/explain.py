@@ -57,7 +57,7 @@ _LONG = 200
 ROUNDING = 1e-9
 #: Keys that each design of a result has.
 _KEYS = {"id", "limits", "names", "pareto"}
-_SERVICE_KEYS = {"id", "use", "keeps_up", "short_of", "names", "pareto"}
+_SERVICE_KEYS = {"id", "use", "load_factor", "keeps_up", "short_of", "names", "pareto"}
 
 #: The figures of a design of a result that are known, by the names of the objectives.
 _Figures = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, float]]
@@ -139,9 +139,12 @@ class Use(TypedDict):
     range: NotRequired[list[float | None]]
     #: The highest use of a sample.
     peak: float | None
-    #: The recorded load times this number is the most that the resource keeps up with, if its use
-    #: is proportional to the load. None of memory, whose use is not, and if nothing is used.
+    #: The recorded load times this number is the most that the resource keeps up with. None of
+    #: memory, whose use is not in proportion to the load, and if the use is unknown or none.
     load_factor: float | None
+    #: The ends of `load_factor` where the use has a range: None is 0 at the lower one, and no limit
+    #: at the upper one.
+    load_factor_range: NotRequired[list[float | None]]
     remedy: str
 
 
@@ -285,21 +288,19 @@ def _of_service(result: Mapping[str, Any], design: str | None) -> ServiceExplana
     # As the sentence of the survey: what may keep up is nearer than what does not.
     near = result.get("maybe") or result.get("nearest") or {}
     row = _chosen(result, design or (result.get("verdict") or near).get("id"), lambda _: 0.0)
-    limit = 1.0 - result["headroom"]
     uses: list[Use] = []
     for what, use in row["use"].items():
-        peak = row["peak"].get(what)
-        # The 99th percentile may reach the headroom, and the peak the capacity.
-        overload = 0.0 if use is None else max(use / limit if limit else inf, peak or 0.0)
         found: Use = {
             "what": what,
             "use": use,
-            "peak": peak,
-            "load_factor": 1.0 / overload if overload and what != "memory" else None,
+            "peak": row["peak"][what],
+            "load_factor": row["load_factor"].get(what),
             "remedy": USE_REMEDIES[what],
         }
         if what in row["range"]:
             found["range"] = row["range"][what]
+        if what in row["load_factor_range"]:
+            found["load_factor_range"] = row["load_factor_range"][what]
         uses.append(found)
     return {
         **_common(result, row, _service_figures),

@@ -51,6 +51,13 @@ impl Throughput {
         (last as f64 + rest) / count
     }
 
+    /// The work a second that makes this share of the cores busy, the inverse of
+    /// [`share`](Self::share).
+    #[allow(clippy::cast_precision_loss)]
+    pub fn work_of_share(&self, share: f64) -> f64 {
+        share.max(1.0) * self.work(share * self.cores() as f64)
+    }
+
     /// The points between which [`share`](Self::share) is linear: work and share.
     #[allow(clippy::cast_precision_loss)]
     pub fn points(&self) -> Vec<(f64, f64)> {
@@ -75,6 +82,7 @@ mod tests {
             assert!((cores.share(work) - busy / 4.0).abs() < 1e-12, "{busy}");
         }
         assert_eq!((cores.work(9.0), cores.share(16.0)), (8.0, 2.0));
+        assert_eq!([0.375, 1.0, 2.0].map(|share| cores.work_of_share(share)), [4.5, 8.0, 16.0]);
         assert_eq!(cores.points()[2], (6.0, 0.5));
     }
 

@@ -325,14 +325,19 @@ impl<'a> ServiceModel<'a> {
         Some(if may_be_random { found.between() } else { found })
     }
 
-    /// The use of the cores, and its mean.
-    fn cpu(&self, machine: &Machine, nodes: u32) -> (ResourceUse, f64) {
+    /// The work that the cores of all nodes do, and that of the load.
+    fn throughput(&self, machine: &Machine, nodes: u32) -> (Throughput, &Demanded) {
         let cores = machine.all_cores();
         // Without one of the gains of a lone thread, the other says nothing.
         let gain = cores.single.filter(|_| self.traces.has_gains());
         let work = &self.work[usize::from(gain.is_some())];
         let speed = *machine.core_speed * f64::from(nodes);
-        let cores = Throughput::new(&cores.known(gain.unwrap_or(1.0)), speed);
+        (Throughput::new(&cores.known(gain.unwrap_or(1.0)), speed), work)
+    }
+
+    /// The use of the cores, and its mean.
+    fn cpu(&self, machine: &Machine, nodes: u32) -> (ResourceUse, f64) {
+        let (cores, work) = self.throughput(machine, nodes);
         let of =
             |work: LoadUse| LoadUse { p99: cores.share(work.p99), peak: cores.share(work.peak) };
         let error = if self.traces.is_assumed() { UNKNOWN_SPEED.exp() } else { 1.0 };
@@ -434,6 +439,17 @@ impl<'a> ServiceModel<'a> {
             let range = (*used)?.range()?;
             Some((name, range))
         });
+        let (cores, _) = self.throughput(design.machine, self.survey.nodes[at]);
+        let limit = self.limit();
+        let load_factor = |name: &str, used: LoadUse| match name {
+            // Threads that share a core do less than twice the work of one.
+            "cpu" => used.load_factor(limit, |share| cores.work_of_share(share)),
+            _ => used.load_factor(limit, |share| share),
+        };
+        // A node of a larger load has as much memory in use.
+        let known = answer.uses.named().filter(|(name, _)| *name != "memory");
+        let known: Vec<_> = known.filter_map(|(name, used)| Some((name, (*used)?))).collect();
+        let open = known.iter().filter(|(_, used)| used.range().is_some());
         let counts = |of: fn(&ResourceUse) -> usize| answer.uses.map(|used| used.as_ref().map(of));
         ServiceReport {
             hardware: Hardware::of(
@@ -449,10 +465,19 @@ impl<'a> ServiceModel<'a> {
             is_reference: self.is_reference(number),
             keeps_up: answer.keeps_up(),
             short_of: answer.short_of(),
-            limited_by: answer.limit(self.limit()).0,
+            limited_by: answer.limit(limit).0,
             used: answer.uses.map(|used| used.map(|used| used.best.p99)),
             peak: answer.uses.map(|used| used.map(|used| used.best.peak)),
             range: ranges.collect(),
+            load_factor: (known.iter())
+                .filter_map(|(name, used)| Some((*name, load_factor(name, used.best)?)))
+                .collect(),
+            load_factor_range: open
+                .map(|(name, used)| {
+                    let high = used.high.and_then(|high| load_factor(name, high));
+                    (*name, [high, load_factor(name, used.low)])
+                })
+                .collect(),
             samples_over_headroom: counts(|used| used.over_headroom),
             samples_over_capacity: counts(|used| used.over_capacity),
         }

@@ -39,6 +39,13 @@ pub struct ServiceReport {
     /// By resource whose use the record leaves open: the ends of `use`; the upper end is
     /// `None` if nothing bounds it.
     pub range: BTreeMap<&'static str, [Option<f64>; 2]>,
+    /// By resource: the recorded load times this number is the most with which it keeps up. Memory
+    /// is left out, as its use is not in proportion to the load, and so are resources of unknown
+    /// use or of none.
+    pub load_factor: BTreeMap<&'static str, f64>,
+    /// By resource with a `range`, but memory: `load_factor` at the upper end of the use, `None` if
+    /// nothing bounds it, and at the lower end, `None` if that is 0.
+    pub load_factor_range: BTreeMap<&'static str, [Option<f64>; 2]>,
     /// By resource: number of samples that do not leave the headroom.
     pub samples_over_headroom: PerResource<Option<usize>>,
     /// By resource: number of samples that exceed the capacity.

@@ -84,6 +84,13 @@ impl LoadUse {
         Self { p99: self.p99.max(other.p99), peak: self.peak.max(other.peak) }
     }
 
+    /// The greatest multiple of the load that keeps up; `None` of no use. `demand` returns the
+    /// demand that uses a share of the capacity.
+    pub fn load_factor(self, limit: f64, demand: impl Fn(f64) -> f64) -> Option<f64> {
+        let of = |used: f64, most: f64| (used > 0.0).then(|| demand(most) / demand(used));
+        [of(self.p99, limit), of(self.peak, 1.0)].into_iter().flatten().reduce(f64::min)
+    }
+
     /// As [`overload`](Self::overload) of at most 1.
     fn keeps_up(&self, limit: f64) -> bool {
         is_within(self.p99, limit) && is_within(self.peak, 1.0)
@@ -159,5 +166,7 @@ mod tests {
         let over = LoadUse { p99: 0.1, peak: 1.01 };
         let one = ResourceUse { low: over, best: over, high: Some(over), ..ResourceUse::default() };
         assert_eq!((one.keeps_up(0.7), one.overload(0.7)), (Some(false), 1.01));
+        assert_eq!(over.load_factor(0.7, |share| share), Some(1.0 / 1.01));
+        assert_eq!(LoadUse::default().load_factor(0.7, |share| share), None);
     }
 }
