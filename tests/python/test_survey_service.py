@@ -594,14 +594,14 @@ def test_the_most_load_counts_that_threads_share_cores(run: Run) -> None:
     assert cpu["use"] == 0.5
     # One thread does 1.5, and one and a half do 1.75 of the 2 of both: not 75 / 50.
     assert cpu["load_factor"] == pytest.approx(1.75 / 1.5)
-    assert cpu["load_factor"] < 0.75 / 0.5
     Path("result.json").write_text(json.dumps(result))
     assert "x 1.17" in run("explain", "result.json", "--design", "1 x small").out
     # The survey of a recorded load that is as much greater has just the headroom.
     Path("greater.json").write_text(sadf.day(record(user=75.0), "web1"))
     full = of_service(survey.run("greater.json", service=True, **options))
     row = next(row for row in full["designs"] if row["id"] == "1 x small")
-    assert (row["keeps_up"], row["load_factor"]["cpu"]) == (True, pytest.approx(1.0))
+    assert row["keeps_up"]
+    assert row["load_factor"]["cpu"] == pytest.approx(1.0)
 
 
 def test_the_most_load_has_a_range_where_the_use_has_one(run: Run) -> None:
