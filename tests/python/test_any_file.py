@@ -154,6 +154,7 @@ def test_each_log_is_a_job_also_of_a_folder(trace: str, tmp_path: Path) -> None:
     assert [made.name for made in mixed] == ["grep", "app-1"]
     found: Any = gordon.survey.run("logs", space="modern")
     assert set(found["jobs"]) == {"app-1", "eventlog_v2_app-2"}
+    assert any("gordon survey logs/app-1`" in text for text in found["warnings"])
     assert str(Path("tmp").resolve()) not in json.dumps(found.report)
     # One that is named itself is an error.
     with raises("content", "logs/app-3"):

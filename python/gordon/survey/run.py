@@ -155,6 +155,12 @@ def run(
     if count is None and not of_machines:
         # The mean is over clusters of the same size.
         count = max(grids.nodes(len(inputs.paths)) for inputs in given)
+    if keep_log and model is None and all(inputs.is_application for inputs in given):
+        given[0].warnings.append(
+            f"{len(given)} event logs are surveyed by the job model, from their CPU time and "
+            "bytes. One alone is surveyed by its tasks, on any number of nodes: `gordon survey "
+            f"{given[0].log or given[0].folder}`"
+        )
     return result.of(jobs.run(given, partial(one, nodes=count), rows))
 
 
