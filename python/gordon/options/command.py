@@ -67,7 +67,7 @@ def how(kind: kinds.Kind | None) -> Given:
         case kinds.Each(metavar):
             return {"metavar": metavar, "multiple": True}
         case kinds.Whole(least, metavar, most):
-            return {"metavar": metavar, "type": click.IntRange(least, most)}
+            return {"metavar": metavar, "type": _Whole(least, most)}
         case kinds.Amount(least, bits, metavar):
             return {"metavar": metavar, "type": _Amount(least, bits)}
         case kinds.Number(metavar, None):
@@ -120,6 +120,18 @@ class ChoiceOrClass(Choice):
         return str(value) if own.is_place(value) else super().convert(value, param, ctx)
 
 
+class _Whole(click.IntRange):
+    """A whole number in a range, also as `1e8`, `100M`, `1.5k` or `10_000`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, str) and not re.fullmatch(r"-[0-9]+", value):
+            number = _whole(value)
+            if number < 0:
+                self.fail(f"{value!r} is not a whole number, as in 20000, 2e4 or 20k", param, ctx)
+            value = number
+        return super().convert(value, param, ctx)
+
+
 class _Number(click.types.FloatParamType):
     """Finite; ranges let NaN pass."""
 
@@ -154,6 +166,13 @@ class _Share(click.FloatRange, _Fraction):
 
     name = "fraction"
 
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, str) and re.fullmatch(r"[1-9][0-9]|100", value):
+            self.fail(f"{value} is not in the range 0<=x<=1; per cent is {value}%", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 class _Ratio(click.ParamType[Fraction]):
     name = "fraction"
@@ -171,13 +190,18 @@ class _Ratio(click.ParamType[Fraction]):
 
 
 class _Nanoseconds(click.ParamType[int]):
+    """A time; a number without a unit is of seconds."""
+
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         from gordon import _core
 
+        text = str(value)
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+            text += "s"
         try:
-            return _core.parse_ns(str(value))
+            return _core.parse_ns(text)
         except GordonError as error:
             self.fail(error.message, param, ctx)
 
