@@ -293,7 +293,34 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 def say(what: str, hint: str = "", kind: str = "error") -> None:
     """Prints one message, and its hint if any, on stderr."""
-    click.echo(f"{kind}: {what}" + (f"\n  try: {hint}" if hint else ""), err=True)
+    note(f"{kind}: {what}" + (f"\n  try: {hint}" if hint else ""))
+
+
+def note(text: str) -> None:
+    """Prints a text on stderr; a terminal gets lines that fit."""
+    from gordon.cli.terminal import messages
+
+    room = messages().room
+    click.echo(text if room is None else _folded(text, room), err=True)
+
+
+def _folded(text: str, room: int) -> str:
+    """The text with no line longer than the room, unless a word is; the rest of a line is indented
+    by two more blanks."""
+    from textwrap import TextWrapper
+
+    lines = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        folds = TextWrapper(
+            width=room,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        lines += folds.wrap(line.lstrip()) or [""]
+    return "\n".join(lines)
 
 
 def warn(warnings: Sequence[str], traces: Sequence[str] = ()) -> None:

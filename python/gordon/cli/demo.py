@@ -25,9 +25,9 @@ def demo() -> None:
         click.echo(f"$ gordon {' '.join(words)}", err=True)
         gordon.main(list(words), prog_name="gordon", standalone_mode=False)
         click.echo(err=True)
-    click.echo(
-        "Your own job: the event log of Spark, `sadf -j` or Prometheus of its machines in place of "
-        f"{LOG}; or\n`gordon trace -o my.trace -- COMMAND` first, then `gordon survey my.trace`. "
-        "-o report.html writes a page.",
-        err=True,
-    )
+    for line in (
+        f"Your own job: an event log of Spark, `sadf -j` or Prometheus in place of {LOG}; or",
+        "`gordon trace -o my.trace -- COMMAND`, then `gordon survey my.trace`.",
+        "A page: gordon survey my.trace -o report.html",
+    ):
+        click.echo(line, err=True)

@@ -39,7 +39,7 @@ def show(job: str, nodes: Sequence[TraceSummary]) -> None:
         Column("cores", [str(node["manifest"]["machine"]["cores"]) for node in nodes], **right),
         Column("ran", [duration(sum(node["samples"]["span_s"])) for node in nodes], **right),
         Column("cpu", [_total(node, "cpu_s", "s") for node in nodes], **right),
-        Column("cores used", [_cores_used(node) for node in nodes], **right),
+        Column("cores used", [_cores_used(node) for node in nodes], spare=3, **right),
         Column("memory, max", [_most(node, "memory_bytes") for node in nodes], **right),
         Column("read", [_total(node, "disk_read_bytes", "B") for node in nodes], **right),
         Column("written", [_total(node, "disk_write_bytes", "B") for node in nodes], **right),

@@ -1,8 +1,9 @@
 """Tables and text for a terminal or a pipe.
 
 A truncated number is wrong, so nothing is truncated: on a terminal too narrow for a table, the
-least important columns are left out and text is wrapped. A pipe gets all columns, with one line per
-row. Plain text in a pipe does not import rich, which takes longer than many commands.
+least important columns are left out, which a line below it says, and text is wrapped; columns that
+still do not fit are printed as a table below. A pipe gets all columns, with one line per row. Plain
+text in a pipe does not import rich, which takes longer than many commands.
 """
 
 import os
@@ -106,24 +107,37 @@ class Output:
         from rich.table import Table
         from rich.text import Text
 
+        shown = columns
         for column in sorted((c for c in columns if c.spare), key=lambda c: -c.spare):
-            if self.room is None or _needed(columns) <= self.room:
+            if self.room is None or _needed(shown) <= self.room:
                 break
-            columns = [c for c in columns if c is not column]
-        if self.room is not None and width(columns) > self.room:
-            columns = self._wrapped(columns, self.room)
-        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-        for c in columns:
-            table.add_column(
-                c.title, justify="right" if c.right else "left", no_wrap=True, min_width=c.width
-            )
-        for row in zip(*(c.cells for c in columns), strict=True):
-            table.add_row(*map(Text, row))
-        # A terminal that is narrower wraps the lines; rich would cut them.
-        console = self.console
-        before, console.width = console.width, width(columns)
-        console.print(table)
-        console.width = before
+            shown = [c for c in shown if c is not column]
+        left_out = [c.title for c in columns if not any(c is one for one in shown)]
+        for part in self._fitted(shown):
+            table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+            for c in part:
+                table.add_column(
+                    c.title, justify="right" if c.right else "left", no_wrap=True, min_width=c.width
+                )
+            for row in zip(*(c.cells for c in part), strict=True):
+                table.add_row(*map(Text, row))
+            # A terminal that is narrower wraps the lines; rich would cut them.
+            console = self.console
+            before, console.width = console.width, width(part)
+            console.print(table)
+            console.width = before
+        if left_out:
+            self.text(f"left out, as the terminal is narrow: {', '.join(left_out)}")
+
+    def _fitted(self, columns: list[Column]) -> Iterable[list[Column]]:
+        """The columns in tables that fit into the room, each with the names of the rows."""
+        room = self.room
+        if room is None or width(columns) <= room:
+            return [columns]
+        wrapped = self._wrapped(columns, room)
+        if width(wrapped) <= room:
+            return [wrapped]
+        return [self._wrapped(part, room) for part in _parts(columns, room)]
 
     def _wrapped(self, columns: list[Column], room: int) -> list[Column]:
         """The columns with the lines of each cell as cells, as narrow as they need to be."""
@@ -181,6 +195,20 @@ def _rows(columns: list[Column]) -> Iterable[str]:
         yield (" " * GAP).join(
             f"{text:{side}{size}}" for text, (size, side) in zip(row, widths, strict=True)
         )
+
+
+def _parts(columns: list[Column], room: int) -> Iterable[list[Column]]:
+    """The columns in tables that fit if those that wrap are as narrow as half of the room; each has
+    the first column. A column that does not fit next to it has a table that is too wide."""
+    first, *rest = columns
+    part = [first]
+    for column in rest:
+        widths = [min(c.width, room // 2) if c.wraps else c.width for c in (*part, column)]
+        if len(part) > 1 and _joined(widths) > room:
+            yield part
+            part = [first]
+        part.append(column)
+    yield part
 
 
 def width(columns: Iterable[Column]) -> int:

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 
-import click
-
+from gordon import cli
 from gordon.options import command, only_given
 from gordon.options.loads import TraceLoad
 from gordon.reports.shared import InputNote
@@ -54,7 +53,7 @@ def reading(trace: str, given: Given, *, objects: bool) -> Iterator[None]:
         raise GordonError(message, error.hint, kind=error.kind) from error
     note = _summary(trace, given, objects)
     if note is not None:
-        click.echo(note, err=True)
+        cli.note(note)
 
 
 def _summary(trace: str, given: Given, objects: bool) -> str | None:
@@ -70,4 +69,4 @@ def announce_pipe(trace: str, given: Given, note: InputNote) -> None:
     from gordon import _core
 
     if _core.trace_is_stream(json.dumps(load_of(trace, given))):
-        click.echo(note["summary"], err=True)
+        cli.note(note["summary"])
