@@ -277,6 +277,19 @@ def test_the_screen_has_the_verdict_and_the_stages(run: Run) -> None:
     assert "Cheapest within 10% of the fastest: " in ran.out
 
 
+def test_the_screen_has_one_of_the_clusters_that_are_as_fast(run: Run) -> None:
+    words = ("survey", "spark-sort", "--space", "ec2", "--reference", "m5.large", "--nodes", "1..4")
+    few, every = run(*words), run(*words, "--all")
+    front = [line for line in every.out.splitlines() if line.startswith("* ") and " x " in line]
+    shown = [line for line in few.out.splitlines() if line.startswith("* ") and " x " in line]
+    assert 0 < len(shown) < len(front) / 2
+    assert {tuple(line.split()) for line in shown} <= {tuple(line.split()) for line in front}
+    for name in ("fastest", "cheapest", "least-energy"):
+        assert sum(name in line for line in shown) == 1, name
+    assert "of those within 5% in time, one is printed" in few.out
+    assert "one is printed" not in every.out
+
+
 def test_a_long_task_stays_whatever_the_number_of_tasks(tmp_path: Path) -> None:
     """A stage that follows the slots of the cluster has the work of all of its tasks on any."""
     log = tmp_path / "skewed"

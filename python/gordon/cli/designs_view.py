@@ -11,6 +11,10 @@ from gordon.report.entries import COUNT, Entry, Row, known
 ALL_CORES: Entry[Any] = Entry("all_cores", "cores", lambda row: row["cores"] * row["nodes"], COUNT)
 
 
+#: Times that differ by less are one row.
+NEAR = 0.05
+
+
 def interval(model: str) -> Entry[Any]:
     """The range of the time by a model."""
 
@@ -37,6 +41,20 @@ def table(
         *of_entries(known([by_key[key] for key in spare], rows), rows, spare=spare),
         Column("", [", ".join(remarks(row)) for row in rows], wraps=True, enough=enough),
     ]
+
+
+def spread(front: Sequence[Row], time: Callable[[Row], float]) -> list[Row]:
+    """Of designs of a front in the order of their times, those that differ: of those within NEAR of
+    the first one's time the last, which is on the front for what it saves, then the same again."""
+    found: list[Row] = []
+    first = 0.0
+    for row in front:
+        if found and time(row) <= first * (1 + NEAR):
+            found[-1] = row
+        else:
+            found.append(row)
+            first = time(row)
+    return found
 
 
 def legend(compared: str, has_front: bool, left_out: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gordon.cli import warn
-from gordon.cli.designs_view import interval, legend, table
+from gordon.cli.designs_view import NEAR, interval, legend, spread, table
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
 from gordon.reports.survey import ApplicationReport, StageOnCluster, StageRecorded
@@ -26,8 +26,10 @@ def show_tasks(console: Output, result: TasksResult, show_all: bool) -> None:
     """The tables, the verdict, and the warnings."""
     rows = result["designs"]
     chosen = recommended(result)
-    shown = [row for row in rows if show_all or row["pareto"] or is_notable(row, chosen)]
-    shown.sort(key=lambda row: outcome(row)["time_s"])
+    ordered = sorted(rows, key=lambda row: outcome(row)["time_s"])
+    front = [row for row in ordered if row["pareto"]]
+    distinct = {row["id"] for row in spread(front, lambda row: outcome(row)["time_s"])}
+    shown = [r for r in ordered if show_all or r["id"] in distinct or is_notable(r, chosen)]
     console.text(
         f"{counted(result['designs_total'], 'cluster')} of {result['space']['name']}; times by the "
         f"{result['model']} model{dated(result)}"
@@ -36,6 +38,8 @@ def show_tasks(console: Output, result: TasksResult, show_all: bool) -> None:
     listed = [*entries.clusters(result), interval(MODEL)]
     console.table(table("cluster", shown, listed, SPARE | entries.asked(result), _remarks))
     text = legend(compared(result), bool(result["front"]), len(rows) - len(shown))
+    if len(distinct) < len(front) and not show_all:
+        text += f"; of those within {NEAR:.0%} in time, one is printed"
     console.text(f"{text}; low - high: the 80% range. Names, front and verdict go by its upper end")
     by_id = {row["id"]: row for row in rows}
     best = by_id.get(chosen or result["named"]["fastest"] or "")

@@ -523,7 +523,7 @@ def _recommended(verdict: Verdict, by_id: dict[str, MachineDesign], currency: st
         verdict["by"], within, _described(best), best["job"], best["bill"], currency
     )
     if best is not fastest:
-        text += f"; the fastest is {_described(fastest)}"
+        text += f"; by upper ends the fastest is {_described(fastest)}"
     return text + "."
 
 

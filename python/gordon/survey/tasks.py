@@ -206,7 +206,7 @@ def _sentence(raw: TasksSurvey, designs: Sequence[TasksDesign], currency: str, g
     text = substituted(goals, verdict["by"], list(by_id.values()))
     text += recommendation(verdict["by"], within, _described(best), of, best["bill"], currency)
     if best is not fastest:
-        text += f"; the fastest is {_described(fastest)}"
+        text += f"; by upper ends the fastest is {_described(fastest)}"
     floor = of["floor_s"]
     if floor > _MOSTLY_FLOOR * of["time_s"]:
         text += (
