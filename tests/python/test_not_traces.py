@@ -143,8 +143,14 @@ def test_a_file_of_a_trace_or_a_run_is_not_the_trace(
         assert f"the folder, {Path(path).parent}" in ran.err
 
 
-def test_a_missing_path_and_a_damaged_trace_are_errors_of_the_core(run: Run, hosts: str) -> None:
-    assert "does not exist" in run("survey", "nothing").err
+def test_a_missing_path_is_answered_with_one_of_a_similar_name(run: Run, hosts: str) -> None:
+    run("survey", "nothing").refused("missing-trace", "gordon trace -o nothing")
+    run("survey", "spark-sor").refused("missing-trace", "try: spark-sort")
+    run("trace", "show", f"{hosts}/wbe2").refused("missing-trace", f"try: {hosts}/web2")
+    run("survey", "/nowhere/web2").refused("missing-trace", "gordon trace -o /nowhere/web2")
+
+
+def test_a_damaged_trace_is_an_error_of_the_core(run: Run, hosts: str) -> None:
     manifest = Path(hosts) / "web2/manifest.json"
     manifest.write_text(json.dumps({"format": "else"}))
     assert run("survey", hosts).status == 1
@@ -152,3 +158,14 @@ def test_a_missing_path_and_a_damaged_trace_are_errors_of_the_core(run: Run, hos
     shutil.rmtree(hosts)
     Path(hosts).mkdir()
     assert "empty" in run("trace", "show", hosts).err
+
+
+def test_a_command_names_what_it_lacks(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text('command = "flash wa"\n')
+    sweep = str(tmp_path / "sweep.toml")
+    run("sweep", sweep, "-o", "rows.csv").refused("bad-report-format", "rows.csv", ".parquet")
+    run("survey", "spark-sort", "--parquet", "rows.json").refused("bad-report-format", "rows.json")
+    convert = run("trace", "convert", "one.csv")
+    convert.refused("", "IN and OUT", "one.csv", status=2)
+    words = ("flash", "bench", "--pattern", "mixed", "--set", "capacity=much")
+    assert "--set capacity: `much`" in run(*words).err

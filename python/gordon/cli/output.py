@@ -12,6 +12,9 @@ from gordon.cli.terminal import Column, Output, data, messages
 from gordon.errors import GordonError
 from gordon.files import STDOUT, write_all
 
+#: Names of files that are text, which a table in Parquet is not.
+_TEXTS = (".csv", ".htm", ".html", ".json", ".toml", ".txt")
+
 
 def check(
     *texts: str | None,
@@ -20,13 +23,22 @@ def check(
     plot: str | None = None,
     report: str | None = None,
     used: Iterable[str | None] = (),
+    tables: Iterable[str | None] = (),
 ) -> None:
     """Raises GordonError for outputs that cannot be written: a missing folder, a path given twice,
-    an unsupported format. `files` are binary and cannot go to stdout; `folder` is created if it is
-    missing. `used` are paths that the command reads or writes itself, which outputs would destroy;
-    files of options with the metavar NAME|FILE are known without it.
+    an unsupported format. `files` are binary and cannot go to stdout, nor can `tables`, which are
+    Parquet; `folder` is created if it is missing. `used` are paths that the command reads or writes
+    itself, which outputs would destroy; files of options with the metavar NAME|FILE are known
+    without it.
     """
-    files = list(files)
+    for path in tables:
+        if path is not None and Path(path).suffix.lower() in _TEXTS:
+            raise GordonError(
+                f"cannot write {path}: the table is a Parquet file",
+                "a name that ends in .parquet",
+                kind="bad-report-format",
+            )
+    files = [*files, *tables]
     if STDOUT in (*files, folder):
         raise GordonError(
             "cannot write binary data to stdout", "name a file, or ./-", kind="binary-to-stdout"

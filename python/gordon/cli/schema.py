@@ -23,7 +23,7 @@ KINDS = (
 
 
 @click.command()
-@click.argument("kind", type=Choice(KINDS))
+@click.argument("kind", type=Choice(KINDS), metavar="KIND")
 def schema(kind: str) -> None:
     """Print the JSON Schema of a kind of TOML file, for completion and checks in an editor."""
     if kind == "sweep":

@@ -74,7 +74,7 @@ def survey(
         *output.trace_files(traces),
         *measured.files(space, given["set"]),
     ]
-    output.check(json_path, csv_path, files=[parquet], report=out, used=used)
+    output.check(json_path, csv_path, tables=[parquet], report=out, used=used)
     with (
         Part("reading the traces and replaying them on each storage") as progress,
         nullcontext() if parquet is None else whole(parquet) as table,

@@ -47,7 +47,7 @@ def sweep(
     from gordon.sweep import store
 
     partial = store.place(out)
-    output.check(json_path, files=[out, str(partial)], report=report, used=[file])
+    output.check(json_path, files=[str(partial)], tables=[out], report=report, used=[file])
     loaded = sweeps.load(file)
     output.check(json_path, files=[out], report=report, used=loaded.paths)
     try:

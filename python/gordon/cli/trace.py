@@ -99,7 +99,7 @@ def show(source: str, json_path: str | None) -> None:
 
 
 @trace.command()
-@click.argument("sources", nargs=-1, required=True, metavar="IN...")
+@click.argument("sources", nargs=-1, metavar="IN...")
 @click.argument("target", metavar="OUT")
 @of_trace
 @command.of(ActivityInput)
@@ -131,6 +131,8 @@ def convert(
     from gordon import _core
     from gordon.cli import output
 
+    if not sources:
+        raise click.UsageError(f"IN and OUT are needed, not {target} alone")
     both_stdout = target if json_path == STDOUT == target else None
     output.check(json_path, both_stdout, used=[*sources, target])
     if from_ is not None:

@@ -74,7 +74,12 @@ def changed(
             )
         settings.change(KIND, made, key, value)
         if key == "capacity":
-            _core.parse_bytes(value)
+            try:
+                _core.parse_bytes(value)
+            except GordonError as error:
+                raise GordonError(
+                    f"--set capacity: {error.message}", "--set capacity=8GiB", kind=error.kind
+                ) from None
             capacity = value
     if "super_page.size" in keys and not any(key.startswith("super_page.shape.") for key in keys):
         made["super_page"].pop("shape", None)

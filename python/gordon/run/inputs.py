@@ -9,6 +9,7 @@ hosts are nodes of one job.
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -187,7 +188,21 @@ def _found(path: Path, place: Workplace) -> Path:
         file = bundled.FILES[fspath(path)]
         place.names[fspath(file)] = fspath(path)
         return file
-    return converted.spooled(place) if fspath(path) == converted.STDIN else path
+    if fspath(path) == converted.STDIN:
+        return converted.spooled(place)
+    raise _missing(path)
+
+
+def _missing(path: Path) -> GordonError:
+    """The error for a path at which nothing is, with a file of a similar name."""
+    from difflib import get_close_matches
+
+    folder = path.parent
+    readable = folder.is_dir() and os.access(folder, os.R_OK | os.X_OK)
+    names = [fspath(one) for one in folder.iterdir()] if readable else []
+    near = get_close_matches(fspath(path), [*names, *bundled.FILES], 1, cutoff=0.75)
+    hint = near[0] if near else f"gordon trace -o {path} -- COMMAND"
+    return GordonError(f"no trace at {path}: it does not exist", hint, kind="missing-trace")
 
 
 def _is_application(path: Path) -> bool:
