@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from rich.cells import cell_len
 
@@ -491,6 +492,29 @@ def test_columns_that_do_not_fit_are_in_a_table_below(
     found = [line for line in run("cost", "petabyte").out.splitlines() if line[:8] == "SAS disk"]
     cells = row.split()[2:]
     assert " ".join(found[0].split()[2:] + found[1].split()[2:]) == " ".join(cells)
+
+
+def test_every_help_fits_80_columns_and_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gordon.cli import gordon
+
+    monkeypatch.setenv("COLUMNS", "80")
+    seen = 0
+
+    def check(command: click.Command, context: click.Context) -> None:
+        nonlocal seen
+        seen += 1
+        lines = command.get_help(context).splitlines()
+        assert [line for line in lines if len(line) > 80] == [], context.command_path
+        if isinstance(command, click.Group):
+            listed = lines[lines.index("Commands:") :] if "Commands:" in lines else []
+            assert [line for line in listed if line.endswith("...")] == [], context.command_path
+            for name in command.list_commands(context):
+                one = command.get_command(context, name)
+                assert one is not None
+                check(one, click.Context(one, info_name=name, parent=context))
+
+    check(gordon, click.Context(gordon, info_name="gordon"))
+    assert seen > 80
 
 
 def test_an_error_is_as_wide_as_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

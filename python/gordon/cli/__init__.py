@@ -164,6 +164,11 @@ class Placed(Suggesting):
             return _imported(self.places[cmd_name])
         return super().get_command(ctx, cmd_name)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from gordon.cli.options import list_whole
+
+        list_whole(self, ctx, formatter)
+
 
 class WithDefault(Placed):
     """A group that is a command too: what is none of its commands is given to the default one."""

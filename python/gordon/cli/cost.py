@@ -65,8 +65,8 @@ def replicas(
     failed node, and when sleeping disks pay.
 
     \b
-    gordon cost replicas --pattern random-write --size 1MiB --every 1s --requests 20000
-    gordon cost replicas --pattern zipf --every 10ms --buffer 64MiB --replicas 2 --rates 0.1,1,10
+    gordon cost replicas --pattern random-write --size 1MiB --every 1s
+    gordon cost replicas --pattern zipf --every 10ms --replicas 2 --rates 1,10
     """
     from gordon.cli import output
     from gordon.cli.progress import Part

@@ -6,11 +6,21 @@ from gordon.options import command
 from gordon.options.outputs import HtmlReport, Json
 
 
+def list_whole(group: click.Group, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Lists the commands of a group with their first sentences, which click would cut."""
+    found = [(name, group.get_command(ctx, name)) for name in group.list_commands(ctx)]
+    with formatter.section("Commands"):
+        formatter.write_dl([(n, one.get_short_help_str(500)) for n, one in found if one])
+
+
 class InOrder(click.Group):
     """Lists its commands as they are written here."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        list_whole(self, ctx, formatter)
 
 
 json_out = command.of(Json)

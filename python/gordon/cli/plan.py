@@ -32,7 +32,7 @@ def plan(
 
     \b
     gordon plan --node MaxE --link 2Gb --data 10TB
-    gordon plan --node framework-desktop --nodes 64 --slices 4 --link 10Gb --data 8TB --overlap
+    gordon plan --node MaxE --slices 4 --link 10Gb --data 8TB --overlap
     """
     from gordon.cli import output
     from gordon.cli.plan_view import show_plan

@@ -27,7 +27,7 @@ def rack(json_path: str | None, csv_path: str | None, parquet: str | None, **giv
 
     \b
     gordon rack --node MaxE
-    gordon rack --node framework-desktop --nodes 8 --enclosures 4 --rack-power 10kW
+    gordon rack --node framework-desktop --enclosures 4 --rack-power 10kW
     """
     from gordon.cli import output
     from gordon.cli.rack_view import show_rack

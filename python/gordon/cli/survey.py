@@ -47,7 +47,7 @@ def survey(
     gordon survey spark-sort --space ec2
     gordon survey sort.trace --space ec2 --reference m5.xlarge
     gordon survey sort.trace --space gordon-2009 --nodes 32 -o cluster.html
-    gordon survey web1.trace --service --headroom 30% --space ec2 --reference m5.2xlarge
+    gordon survey web1.trace --service --headroom 30% --space ec2
     """
     from gordon.cli import output
     from gordon.cli.progress import Part

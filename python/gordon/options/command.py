@@ -45,6 +45,8 @@ def made(
 
 def _decorator(option: Option) -> Decorator:
     text = option.help
+    if isinstance(option.kind, kinds.Choice) and _is_long(option.kind):
+        text += f" One of {', '.join(option.kind.names)}."
     if option.default is not None:
         text += f"  [default: {option.default}]"
     return click.option(
@@ -87,7 +89,8 @@ def how(kind: kinds.Kind | None) -> Given:
         case kinds.Day(metavar):
             return {"metavar": metavar, "type": click.DateTime(["%Y-%m-%d"])}
         case kinds.Choice(names, or_class):
-            return {"type": ChoiceOrClass(names) if or_class else Choice(names)}
+            made = ChoiceOrClass(names) if or_class else Choice(names)
+            return {"type": made, "metavar": "NAME"} if _is_long(kind) else {"type": made}
         case kinds.Words(metavar):
             return {"metavar": metavar, "type": _Words()}
         case kinds.Wholes(metavar, least):
@@ -97,6 +100,11 @@ def how(kind: kinds.Kind | None) -> Given:
             return {"metavar": metavar, "type": folder}
         case kinds.DeviceNumber(metavar):
             return {"metavar": metavar, "type": _Device()}
+
+
+def _is_long(kind: kinds.Choice) -> bool:
+    """Whether the names are in the help and not in place of the value, so that 80 columns do."""
+    return not kind.or_class and len("|".join(kind.names)) > 60
 
 
 class Choice(click.Choice[str]):
