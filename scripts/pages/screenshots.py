@@ -34,6 +34,10 @@ AFTER = {"meter": ["--", "sort", "-S", "64M", WEB, "-o", "sorted"]}
 PAGES: dict[str, list[str]] = {
     "clusters": ["survey", "spark-sort", "--space", "ec2", "--reference", "m5.large", "-o"],
     "machines": ["survey", "job.trace", "-o"],
+    "cost": [
+        *("survey", "spark-sort", "--nodes", "1..4", "--objective", "time,tco,carbon"),
+        *("--runs-per-day", "40", "-o"),
+    ],
     "service": [
         *("survey", "job.trace", "--service", "--space", "ec2", "--reference", "m5.large", "-o"),
     ],
@@ -49,6 +53,11 @@ PAGES: dict[str, list[str]] = {
     "compare": [
         *("flash", "compare", "gordon-slc-256g", "nvme-tlc-1tb", "--pattern", "mixed"),
         *("--requests", "20000", "--report"),
+    ],
+    "devices": ["compare", WEB, "nvme-tlc-1tb", "sata-7200-1tb", "--report"],
+    "disk-compare": [
+        *("disk", "compare", "sata-7200-1tb", "laptop-5400-160gb", "--pattern", "mixed"),
+        *("--requests", "5000", "--report"),
     ],
     "disk": ["disk", "bench", "--pattern", "random-read", "--requests", "5000", "--report"],
     "cache-sweep": [
@@ -84,11 +93,26 @@ PAGES: dict[str, list[str]] = {
     "meter": [
         *("meter", "record", "--interval", "0.02s", "--idle", "3s", "--runs", "3", "--report"),
     ],
+    "sweep": ["sweep", "sweep.toml", "-o", "sweep.parquet", "--report"],
+    "joulesort": [
+        *("joulesort", "--records", "1e6", "--memory", "64MB", "--interval", "0.05s"),
+        *("--idle", "3s", "--report"),
+    ],
     "flashcache": [
         *("cache", "sweep", WEB, "--objects", "--dram", "16MiB,32MiB", "--flash", "0,64MiB"),
         *("--cores", "4,8", "--rate", "1000", "--report"),
     ],
 }
+SWEEP = """command = "flash bench"
+objectives = ["write_amplification:min", "write.latency_us.p99:min"]
+[settings]
+capacity = "1GiB"
+pattern = "random-write"
+requests = 20000
+[ranges]
+precondition = [0.5, 0.7, 0.9]
+ftl.victim = ["greedy", "fifo", "cost-benefit"]
+"""
 #: The comparisons with a paper: the words before the folder of their pages.
 PAPERS = {
     f"paper-{paper}": ["reproduce", paper, "--quick", "--pages"]
@@ -177,6 +201,7 @@ def main() -> None:
         sort = ["sort", "-S", "64M", WEB, "-o", "sorted"]
         gordon("trace", "--interval", "0.1s", "-o", "job.trace", "--", *sort)
     (OUT / "disk").mkdir(exist_ok=True)
+    (OUT / "sweep.toml").write_text(SWEEP)
     for name in sys.argv[1:] or names:
         for page in made(name):
             pictures(browser, page)

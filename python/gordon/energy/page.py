@@ -85,15 +85,15 @@ def sentence(report: Report) -> str:
             continue
         above = ""
         if meter["above_idle_j"] is not None:
-            above = f", of which {figures(meter['above_idle_j']['mean'])} J above idle"
+            above = f", {figures(meter['above_idle_j']['mean'])} J of it above idle"
         verb = {"estimated": "drew an estimated", "modelled": "drew a modelled"}.get(
             meter["how"], "drew"
         )
         rate = meter["records_per_joule"]
         records = "" if rate is None else f"; {figures(rate['value'])} records/J"
         return (
-            f"{name} {verb} {spread(energy['mean'], energy['sd'])} J in {time}: "
-            f"{figures(mean['mean'])} W{above}{records}."
+            f"{name} {verb} {spread(energy['mean'], energy['sd'])} J in {time} "
+            f"({figures(mean['mean'])} W){above}{records}."
         )
     return f"{name} ran for {time}; no meter gave its energy."
 

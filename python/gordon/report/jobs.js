@@ -24,7 +24,7 @@
       const [row, column] = [Math.floor(i / COLUMNS), i % COLUMNS];
       const [w, h] = [1 / COLUMNS, 1 / rows];
       const domain = { x: [column * w + 0.035, (column + 1) * w - 0.012], y: [1 - (row + 1) * h + 0.09 / rows, 1 - row * h - 0.09 / rows] };
-      const axis = (anchor, range) => ({ type: "log", gridcolor: colour("line"), linecolor: colour("line"), tickformat: "~g", nticks: 5, anchor, domain: range });
+      const axis = (anchor, range) => ({ type: "log", gridcolor: colour("line"), linecolor: colour("line"), tickformat: "~g", dtick: "D2", anchor, domain: range });
       axes["xaxis" + suffix] = axis("y" + suffix, domain.x);
       axes["yaxis" + suffix] = axis("x" + suffix, domain.y);
       annotations.push({ x: domain.x[0], y: domain.y[1], xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom", text: i ? name : "<b>mean</b>", showarrow: false });

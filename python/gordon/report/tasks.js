@@ -80,7 +80,8 @@
       });
     }
     // Numbers of nodes next to points: those of the dotted line, the ends of curves, and each doubling.
-    const isNumbered = (d, at, all) => front.includes(d) || remarks[d.id] || at === 0 || at === all.length - 1 || (d.nodes & (d.nodes - 1)) === 0;
+    // In a narrow plot they would cover each other; a point says its number when it is touched.
+    const isNumbered = (d, at, all) => isNarrow(plot) ? remarks[d.id] : front.includes(d) || remarks[d.id] || at === 0 || at === all.length - 1 || (d.nodes & (d.nodes - 1)) === 0;
     for (const [i, name] of coloured.entries()) {
       const curve = machines.get(name);
       const tone = colour(TONES[i]);
