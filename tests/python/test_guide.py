@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import Run
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -19,17 +17,6 @@ def test_the_commands_of_readme_and_guide_print_what_the_pages_show() -> None:
         env=os.environ | {"PATH": path},
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-def test_the_example_of_the_readme_is_of_the_bundled_log(run: Run) -> None:
-    readme = (ROOT / "README.md").read_text()
-    command, example = readme.split("```text example\n1,188")[0], "1,188"
-    example += readme.split("```text example\n1,188")[1].partition("```")[0]
-    words = command.rpartition("gordon survey ")[2].splitlines()[0].split()
-    ran = run("survey", *words)
-    assert ran.status == 0, ran.err
-    printed = [line.rstrip() for line in ran.out.splitlines()]
-    assert [line for line in example.splitlines() if line not in [*printed, "..."]] == []
 
 
 def test_the_readme_is_short_and_its_accuracy_is_that_of_the_pages() -> None:
