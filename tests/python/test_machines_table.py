@@ -78,6 +78,7 @@ Cheapest: c8g.2xlarge.
 * c8g.2xlarge   35271 s  29800 - 41100 s  3.13  cheapest, least-energy, little
                                                 memory
   m5.2xlarge    35271 s  29800 - 41100 s  3.13  traced here, too little memory
+left out, as the terminal is narrow: cores, speed, USD/month, energy, limited by
 * on the Pareto front of time, price and energy; low - high: the 80% range.
 Names, front and verdict go by its upper end
 Cheapest: c8g.2xlarge.
@@ -93,6 +94,9 @@ model
   m5.2xlarge    35271 s  3.13  traced here,
                                too little
                                memory
+left out, as the terminal is narrow: cores,
+speed, low - high, USD/month, energy, limited
+by
 * on the Pareto front of time, price and
 energy; low - high: the 80% range. Names,
 front and verdict go by its upper end
@@ -119,7 +123,7 @@ def test_the_table_of_a_terminal(
     lines, err = shown(capsys, monkeypatch, columns)
     assert lines == GOLDEN[columns].splitlines()
     nodes = "run/node-1, run/node-2, run/node-3 and run/node-4"
-    assert err == f"warning: {nodes}: no block log\n"
+    assert " ".join(err.split()) == f"warning: {nodes}: no block log"
 
 
 @pytest.mark.parametrize("columns", range(20, 140, 7))
@@ -144,4 +148,7 @@ def test_no_character_of_columns_that_wrap_is_cut(
     columns = [terminal.Column("x", ["id"]), *(terminal.Column("", [t], wraps=True) for t in texts)]
     terminal.data().table(columns)
     words = _STYLE.sub("", capsys.readouterr().out).split()
-    assert sorted(words) == sorted(["x", "id", *" ".join(texts).split()])
+    # Columns that do not fit are in a table below, which has the first column again.
+    tables = words.count("id")
+    assert sorted(words) == sorted([*["x", "id"] * tables, *" ".join(texts).split()])
+    assert tables <= 2

@@ -94,7 +94,9 @@ def test_every_option_of_a_command_is_of_a_table() -> None:
     assert len(shown) > 300
     for option in shown:
         assert option.help is not None
-        assert option.help.partition("  [default: ")[0] in known, option.opts
+        # A long list of names is in the help, and not in the table.
+        text = option.help.partition("  [default: ")[0].partition(" One of ")[0]
+        assert text in known, option.opts
 
 
 @pytest.mark.parametrize(

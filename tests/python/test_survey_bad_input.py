@@ -374,8 +374,7 @@ def test_a_damaged_trace_is_one_error(
 
 @pytest.mark.parametrize("words", [("trace", "show"), ("survey",)])
 def test_a_missing_trace_is_one_error(run: Run, words: tuple[str, ...]) -> None:
-    missing = "trace" if words == ("survey",) else "missing"
-    run(*words, "none.trace", "--json", "out.json").refused(missing, "none.trace")
+    run(*words, "none.trace", "--json", "out.json").refused("missing-trace", "none.trace")
     Path("file").write_text("x")
     run(*words, "file", "--json", "out.json").refused("not-a-trace", "file", "not a trace")
     assert files() == {"file"}

@@ -31,14 +31,8 @@ def check(
     itself, which outputs would destroy; files of options with the metavar NAME|FILE are known
     without it.
     """
-    for path in tables:
-        if path is not None and Path(path).suffix.lower() in _TEXTS:
-            raise GordonError(
-                f"cannot write {path}: the table is a Parquet file",
-                "a name that ends in .parquet",
-                kind="bad-report-format",
-            )
-    files = [*files, *tables]
+    tables = list(tables)
+    files = [*tables, *files]
     if STDOUT in (*files, folder):
         raise GordonError(
             "cannot write binary data to stdout", "name a file, or ./-", kind="binary-to-stdout"
@@ -85,6 +79,13 @@ def check(
         if not os.access(parent, os.W_OK):
             raise GordonError(
                 f"cannot write {path}: the folder {parent} is not writable", kind="unwritable"
+            )
+    for table in filter(None, tables):
+        if Path(table).suffix.lower() in _TEXTS:
+            raise GordonError(
+                f"cannot write {table}: the table is a Parquet file",
+                "a name that ends in .parquet",
+                kind="bad-report-format",
             )
 
 

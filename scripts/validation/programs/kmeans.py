@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 
-from pyspark import Broadcast
-from pyspark.sql import SparkSession
+from pyspark import Broadcast  # type: ignore[import-not-found, unused-ignore]
+from pyspark.sql import SparkSession  # type: ignore[import-not-found, unused-ignore]
 
 CLUSTERS, PARTS, ROUNDS = 8, 16, 6
 Point = tuple[float, ...]

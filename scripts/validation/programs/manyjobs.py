@@ -3,7 +3,7 @@
 import sys
 from functools import partial
 
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession  # type: ignore[import-not-found, unused-ignore]
 
 
 def residue(job: int, value: int) -> int:

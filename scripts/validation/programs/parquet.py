@@ -3,7 +3,7 @@
 import sys
 from tempfile import TemporaryDirectory
 
-from pyspark.sql import SparkSession, functions
+from pyspark.sql import SparkSession, functions  # type: ignore[import-not-found, unused-ignore]
 
 
 def main() -> None:

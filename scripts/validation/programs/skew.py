@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession  # type: ignore[import-not-found, unused-ignore]
 
 
 def digest(group: tuple[int, Iterable[int]]) -> tuple[int, int]:

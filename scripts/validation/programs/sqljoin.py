@@ -2,7 +2,7 @@
 
 import sys
 
-from pyspark.sql import SparkSession, functions
+from pyspark.sql import SparkSession, functions  # type: ignore[import-not-found, unused-ignore]
 
 KEYS = 200_003
 
