@@ -2,6 +2,7 @@
 and `{ value = ..., source | assumed = "..." }` of either. The core knows the units.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from gordon import _core
@@ -33,3 +34,16 @@ def number(field: Any, what: str = "a value") -> float:
         "a number above zero with its unit, as in 2.4GHz, 19W or 1.2V",
         kind="bad-quantity",
     )
+
+
+def positive(option: str, text: str, parse: Callable[[str], float], example: str) -> float:
+    """The quantity of a text. Raises GordonError, with the option, unless it is above zero."""
+    try:
+        quantity = parse(text)
+    except GordonError as error:
+        raise GordonError(
+            f"{option} {text}: {error.message}", example, kind="bad-quantity"
+        ) from None
+    if quantity <= 0:
+        raise GordonError(f"{option} {text}: not above zero", example, kind="bad-number")
+    return quantity

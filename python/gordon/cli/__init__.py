@@ -305,20 +305,20 @@ def note(text: str) -> None:
     """Prints a text on stderr; a terminal gets lines that fit."""
     from gordon.cli.terminal import messages
 
-    room = messages().room
-    click.echo(text if room is None else _folded(text, room), err=True)
+    line_width = messages().line_width
+    click.echo(text if line_width is None else _folded(text, line_width), err=True)
 
 
-def _folded(text: str, room: int) -> str:
-    """The text with no line longer than the room, unless a word is; the rest of a line is indented
-    by two more blanks."""
+def _folded(text: str, line_width: int) -> str:
+    """The text, with lines folded at words. What is folded is indented by two more blanks; a word
+    longer than a line is not broken."""
     from textwrap import TextWrapper
 
     lines = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         folds = TextWrapper(
-            width=room,
+            width=line_width,
             initial_indent=indent,
             subsequent_indent=f"{indent}  ",
             break_long_words=False,

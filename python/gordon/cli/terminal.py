@@ -88,8 +88,8 @@ class Output:
         return (may_be or any(name in os.environ for name in _FORCED)) and self.console.is_terminal
 
     @property
-    def room(self) -> int | None:
-        """Columns that fit; a pipe has no end."""
+    def line_width(self) -> int | None:
+        """Columns of the terminal; `None` for a pipe."""
         return self.console.width if self.is_terminal else None
 
     def text(self, line: str, style: str = "") -> None:
@@ -109,7 +109,7 @@ class Output:
 
         shown = columns
         for column in sorted((c for c in columns if c.spare), key=lambda c: -c.spare):
-            if self.room is None or _needed(shown) <= self.room:
+            if self.line_width is None or _needed(shown) <= self.line_width:
                 break
             shown = [c for c in shown if c is not column]
         left_out = [c.title for c in columns if not any(c is one for one in shown)]
@@ -130,21 +130,22 @@ class Output:
             self.text(f"left out, as the terminal is narrow: {', '.join(left_out)}")
 
     def _fitted(self, columns: list[Column]) -> Iterable[list[Column]]:
-        """The columns in tables that fit into the room, each with the names of the rows."""
-        room = self.room
-        if room is None or width(columns) <= room:
+        """Tables of the columns, each as wide as the terminal at most, and with the names of the
+        rows."""
+        line_width = self.line_width
+        if line_width is None or width(columns) <= line_width:
             return [columns]
-        wrapped = self._wrapped(columns, room)
-        if width(wrapped) <= room:
+        wrapped = self._wrapped(columns, line_width)
+        if width(wrapped) <= line_width:
             return [wrapped]
-        return [self._wrapped(part, room) for part in _parts(columns, room)]
+        return [self._wrapped(part, line_width) for part in _parts(columns, line_width)]
 
-    def _wrapped(self, columns: list[Column], room: int) -> list[Column]:
+    def _wrapped(self, columns: list[Column], line_width: int) -> list[Column]:
         """The columns with the lines of each cell as cells, as narrow as they need to be."""
         from rich.text import Text
 
         widths = [c.width for c in columns]
-        while _joined(widths) > room:
+        while _joined(widths) > line_width:
             wider = [i for i, c in enumerate(columns) if c.wraps and widths[i] > c.longest_word]
             if not wider:
                 break
@@ -197,14 +198,15 @@ def _rows(columns: list[Column]) -> Iterable[str]:
         )
 
 
-def _parts(columns: list[Column], room: int) -> Iterable[list[Column]]:
-    """The columns in tables that fit if those that wrap are as narrow as half of the room; each has
-    the first column. A column that does not fit next to it has a table that is too wide."""
+def _parts(columns: list[Column], line_width: int) -> Iterable[list[Column]]:
+    """The columns of each table. A table has the first column, and as many others as fit in a line
+    if columns that wrap take half of it. A single column that does not fit makes its table too
+    wide."""
     first, *rest = columns
     part = [first]
     for column in rest:
-        widths = [min(c.width, room // 2) if c.wraps else c.width for c in (*part, column)]
-        if len(part) > 1 and _joined(widths) > room:
+        widths = [min(c.width, line_width // 2) if c.wraps else c.width for c in (*part, column)]
+        if len(part) > 1 and _joined(widths) > line_width:
             yield part
             part = [first]
         part.append(column)

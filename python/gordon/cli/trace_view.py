@@ -77,7 +77,7 @@ def show(summary: TraceSummary) -> None:
         Column(title, list(cells), right=title in titles[1:4])
         for title, cells in zip(titles, zip(*rows, strict=True), strict=True)
     ]
-    left = BARS_MOST if console.room is None else console.room - width(columns) - GAP
+    left = BARS_MOST if console.line_width is None else console.line_width - width(columns) - GAP
     if left >= BARS_LEAST:
         bars = [_bars(r, min(left, BARS_MOST)) for r in rates]
         columns.append(Column("over time", bars))
@@ -141,11 +141,11 @@ def _row(
     return (total, short(mean, per or unit), short(max(rates), per or unit)), rates
 
 
-def _bars(rates: list[float], room: int) -> str:
-    """The most of each stretch, as bars; a trace shorter than the room gets one bar a sample."""
+def _bars(rates: list[float], bars: int) -> str:
+    """The most of each stretch, as bars; a trace of fewer samples than bars has one a sample."""
     if not rates:
         return ""
-    count = min(room, len(rates))
+    count = min(bars, len(rates))
     step = len(rates) / count
     most = [
         max(rates[int(i * step) : max(int((i + 1) * step), int(i * step) + 1)])

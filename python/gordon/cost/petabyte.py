@@ -26,6 +26,7 @@ from gordon.options.costs import PetabyteOptions
 from gordon.options.explicit import explicit
 from gordon.parameters import Parameter, flat
 from gordon.parts import Catalogue
+from gordon.quantity import positive
 from gordon.untyped import Config
 
 #: The shipped inputs, those of Table 7.
@@ -91,7 +92,10 @@ def petabyte(
         raise GordonError(
             f"--processors {processors}: not from 1 to 1024", "--processors 4", kind="bad-number"
         )
-    size = found.capacity.value if capacity is None else _size(in_bytes(capacity))
+    size = found.capacity.value
+    if capacity is not None:
+        given = in_bytes(capacity)
+        size = positive("--capacity", given, _core.parse_bytes, "--capacity 1PB")
     rows = [row(name, medium, found, size, processors) for name, medium in found.media.items()]
     by_processors: list[ByProcessors] = [
         {
@@ -121,20 +125,6 @@ def petabyte(
             "parameters": _parameters(found),
         }
     )
-
-
-def _size(capacity: str) -> float:
-    try:
-        size = _core.parse_bytes(capacity)
-    except GordonError as error:
-        raise GordonError(
-            f"--capacity {capacity}: {error.message}", "--capacity 1PB", kind="bad-quantity"
-        ) from None
-    if size == 0:
-        raise GordonError(
-            f"--capacity {capacity}: nothing to store", "--capacity 1PB", kind="bad-number"
-        )
-    return float(size)
 
 
 def _part(place: str, part: Part) -> PartPrice:

@@ -5,7 +5,6 @@ and the jobs from a TOML file.
 """
 
 import json
-from collections.abc import Callable
 from os import fspath
 from typing import ClassVar
 
@@ -19,6 +18,7 @@ from gordon.files import read_text
 from gordon.options import Path, Size, in_bytes
 from gordon.options.costs import PlanOptions
 from gordon.options.explicit import explicit
+from gordon.quantity import positive
 from gordon.reports.plan import PlanReport
 from gordon.survey import table6
 from gordon.untyped import Config
@@ -65,9 +65,9 @@ def plan(
     data = in_bytes(data)
     found_nodes.check_count("--nodes", nodes, PlanOptions.nodes)
     found_nodes.check_count("--slices", slices, PlanOptions.slices)
-    _check("--link", link, _core.parse_rate, "--link 2Gb")
+    positive("--link", link, _core.parse_rate, "--link 2Gb")
     if data is not None:
-        _check("--data", data, _core.parse_bytes, "--data 10TB")
+        positive("--data", data, _core.parse_bytes, "--data 10TB")
     if data is None and jobs is None:
         raise GordonError(
             "there is nothing to plan",
@@ -102,18 +102,6 @@ def plan(
             "items": statements.of_plans() if is_paper else [],
         }
     )
-
-
-def _check(option: str, text: str, parse: Callable[[str], float], example: str) -> None:
-    """Raises GordonError, with the option, for a text that is not a quantity above zero."""
-    try:
-        quantity = parse(text)
-    except GordonError as error:
-        raise GordonError(
-            f"{option} {text}: {error.message}", example, kind="bad-quantity"
-        ) from None
-    if quantity <= 0:
-        raise GordonError(f"{option} {text}: not above zero", example, kind="bad-number")
 
 
 def _jobs(jobs: Path | Config) -> Config:

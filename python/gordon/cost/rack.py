@@ -13,9 +13,9 @@ from gordon.cost import nodes as found_nodes
 from gordon.cost import statements
 from gordon.cost.nodes import Node, NodeRow
 from gordon.cost.paper import Item, paper
-from gordon.errors import GordonError
 from gordon.options.costs import RackOptions
 from gordon.options.explicit import explicit
+from gordon.quantity import positive
 from gordon.survey import table6
 
 #: The node of section 3.
@@ -88,7 +88,9 @@ def rack(
     """
     found_nodes.check_count("--nodes", nodes, 16)
     found_nodes.check_count("--enclosures", enclosures, 16)
-    most = None if rack_power is None else _watts(rack_power)
+    most = None
+    if rack_power is not None:
+        most = positive("--rack-power", rack_power, _core.parse_watts, "--rack-power 1300W")
     chosen = found_nodes.find(node, space)
     of_rack = nodes * enclosures
     is_paper = chosen.id == PAPER_NODE and chosen.space == table6.SPACE
@@ -103,20 +105,6 @@ def rack(
             "items": statements.of_racks(parts_w) if is_paper and parts_w is not None else [],
         }
     )
-
-
-def _watts(text: str) -> float:
-    try:
-        watts = _core.parse_watts(text)
-    except GordonError as error:
-        raise GordonError(
-            f"--rack-power {text}: {error.message}", "--rack-power 1300W", kind="bad-quantity"
-        ) from None
-    if watts <= 0:
-        raise GordonError(
-            f"--rack-power {text}: not above zero", "--rack-power 12kW", kind="bad-number"
-        )
-    return watts
 
 
 def _sum(node: Node, count: int) -> Level:

@@ -23,6 +23,7 @@ mod range;
 pub mod report;
 mod rows;
 pub mod simulate;
+mod slots;
 pub mod speeds;
 mod split;
 mod station;
