@@ -11,7 +11,7 @@ from gordon.report.entries import COUNT, Entry, Row, known
 ALL_CORES: Entry[Any] = Entry("all_cores", "cores", lambda row: row["cores"] * row["nodes"], COUNT)
 
 
-#: Times that differ by less are one row.
+#: Of designs whose times differ by less, one is printed.
 NEAR = 0.05
 
 

@@ -176,7 +176,7 @@ fn spans_gap(secs: &[f64]) -> Vec<bool> {
     secs.iter().enumerate().map(is_gap).collect()
 }
 
-/// The upper median; 0 of nothing.
+/// The upper median; 0 for an empty list.
 pub fn middle(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)

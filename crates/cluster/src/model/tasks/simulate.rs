@@ -352,7 +352,7 @@ impl Simulator {
         }
     }
 
-    /// The executor of a slot starts, so that it is free.
+    /// Starts the executor of a slot, and frees the slot.
     fn start_slot(&mut self, run: &Run<'_>, slot: u32, start: f64) {
         let place = &mut self.slots[slot as usize];
         place.chain[Part::Startup as usize] = start;
