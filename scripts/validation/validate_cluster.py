@@ -24,6 +24,7 @@ import statistics
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,8 @@ PROGRAMS = {
 RUNS = 3
 #: Difference of measured times from which their order counts.
 APART = 1.15
+#: Runs with longer pauses between them are of different series.
+SERIES_PAUSE_S = 3 * 3600.0
 _CORES = (0.2, 0.4, 0.8)
 _NODES = (1, 2, 4)
 #: Bandwidth of a disk without a limit: the loop device of a node reads and writes 0.9 to 2.1 GB/s
@@ -183,12 +186,17 @@ def archive_of(job: str) -> Path:
 
 
 def read(job: str, cluster: Cluster) -> list[Json]:
-    """The kept runs of a job on a configuration: folder, length and warnings."""
+    """The kept runs of a job on a configuration: folder, start, length and warnings."""
     found = []
     for folder in sorted(KEPT.glob(f"{name_of(job, cluster, 0)[:-1]}[0-9]")):
         run = json.loads((folder / "run.json").read_text())
         found.append(
-            {"folder": str(folder), "run_s": run["duration_s"], "warnings": run["warnings"]}
+            {
+                "folder": str(folder),
+                "start_s": run["start_unix_ns"] / 1e9,
+                "run_s": run["duration_s"],
+                "warnings": run["warnings"],
+            }
         )
     return found
 
@@ -223,42 +231,71 @@ def predict(run: Json, cluster: Cluster, space_file: Path, how: str) -> dict[str
     return predicted
 
 
-def pairs(results: Json, how: str) -> list[Json]:
-    """Each prediction of another configuration with what was measured. Predictions from several
-    runs of a configuration share its weight, so that each pair of configurations counts once."""
+def series(results: Json) -> dict[float, int]:
+    """The number of the series of each run, by its start. A series has no long pause: its runs saw
+    the same machine, while those of another one may have seen another machine."""
+    starts = sorted(
+        run["start_s"]
+        for of_job in results["jobs"].values()
+        for one in of_job.values()
+        for run in one["runs"]
+    )
+    found: dict[float, int] = {}
+    before = -math.inf
+    for start in starts:
+        is_next = start - before > SERIES_PAUSE_S
+        found[start] = found.get(before, 0) + is_next
+        before = start
+    return found
+
+
+def pairs(results: Json, how: str, *, is_same_series: bool = True) -> list[Json]:
+    """Each prediction of another configuration with what was measured in the series of the run that
+    it is made from, or else in all other series. Predictions from several runs of a configuration
+    share its weight, so that each pair of configurations counts once."""
+    timed = "log_s" if how == "log" else "run_s"
+    series_of = series(results)
     found = []
     for job, of_job in results["jobs"].items():
         for source, of_source in of_job.items():
-            for target, of_target in of_job.items():
-                if source == target or not of_source["runs"] or not of_target["runs"]:
-                    continue
-                timed = "log_s" if how == "log" else "run_s"
-                measured = statistics.median(of_target[timed])
-                others = {
-                    name: statistics.median(of_other[timed])
-                    for name, of_other in of_job.items()
-                    if name != target and of_other["runs"]
+            predictions = zip(of_source["runs"], of_source[timed], of_source[how], strict=True)
+            for number, (run, recorded, predicted) in enumerate(predictions):
+                own = series_of[run["start_s"]]
+                times = {
+                    name: [
+                        secs
+                        for other, secs in zip(of["runs"], of[timed], strict=True)
+                        if (series_of[other["start_s"]] == own) == is_same_series
+                    ]
+                    for name, of in of_job.items()
                 }
-                predictions = [one for one in of_source[how] if target in one]
-                for number, predicted in enumerate(predictions):
+                measured = {name: statistics.median(secs) for name, secs in times.items() if secs}
+                for target in measured:
+                    if target == source or target not in predicted:
+                        continue
                     one = predicted[target]
                     found.append(
                         {
                             "job": job,
                             "source": source,
                             "number": number,
-                            "weight": 1 / len(predictions),
                             "target": target,
-                            "measured": measured,
+                            "measured": measured[target],
                             "time": one["time_s"],
                             "low": one["time_s_low"],
                             "high": one["time_s_high"],
-                            "recorded": statistics.median(of_source[timed]),
+                            "recorded": recorded,
                             "log": predicted["recorded"],
-                            "others": others,
+                            "others": {n: s for n, s in measured.items() if n != target},
                         }
                     )
-    return found
+    sharing = Counter(_configurations(pair) for pair in found)
+    return [pair | {"weight": 1 / sharing[_configurations(pair)]} for pair in found]
+
+
+def _configurations(pair: Json) -> tuple[str, str, str]:
+    """The job and the two configurations of a pair."""
+    return pair["job"], pair["source"], pair["target"]
 
 
 def cores_of(name: str) -> float:
@@ -385,12 +422,17 @@ def ordered(found: list[Json]) -> tuple[int, int]:
     return right, apart
 
 
+def _count(found: list[Json]) -> int:
+    """Number of pairs of configurations."""
+    return len({_configurations(pair) for pair in found})
+
+
 def table(
     found: list[Json], model: str, baselines: dict[str, Callable[[Json], float]]
 ) -> list[str]:
     """Rows of the page: the model and the baselines."""
     rows = ["| model | pairs | median error | p90 | in the range |", "|---|---|---|---|---|"]
-    count = len({(pair["job"], pair["source"], pair["target"]) for pair in found})
+    count = _count(found)
     for name, of in {model: predicted_time, **baselines}.items():
         median, p90 = error_at(found, 0.5, of), error_at(found, 0.9, of)
         held = f"{inside(found):.0%} " if name == model else ""
@@ -451,9 +493,12 @@ def page(results: Json) -> str:
         " shapes, ran on local nodes, which are namespaces and control groups of one machine"
         " with a quota of its cores. From each configuration, the others were predicted: by"
         " the `tasks` model from the run and from its event log alone, and by the `job` model"
-        " from the traces of its nodes alone. A pair is of two configurations, and the"
-        " predictions from several runs of one share its weight. The constants of the model"
-        " were chosen on the jobs; it was corrected once by the programs.",
+        " from the traces of its nodes alone. A pair is of two configurations that ran in one"
+        " series, without a pause of"
+        f" {SERIES_PAUSE_S / 3600:.0f} hours between its runs; predictions from several runs"
+        " of a configuration share its weight. Series may have had different machines, or the"
+        " same one with other neighbours. The constants of the model were chosen on the jobs; it"
+        " was corrected once by the programs.",
         "",
         f"Gordon {results['version']}; jobs: {jobs};"
         f" programs (scripts/validation/programs): {programs or 'none'};"
@@ -467,6 +512,13 @@ def page(results: Json) -> str:
             continue
         right, apart = ordered(found)
         lines += [f"## {title}", "", *table(found, model, baselines), ""]
+        if others := pairs(results, how, is_same_series=False):
+            median, p90 = (error_at(others, share, predicted_time) for share in (0.5, 0.9))
+            lines += [
+                f"Across series: {_count(others)} pairs, median error {median:.1f} %,"
+                f" p90 {p90:.1f} %, {inside(others):.0%} in the range.",
+                "",
+            ]
         lines += [
             f"Of {apart} pairs of configurations whose measured times differ by more than"
             f" {APART - 1:.0%}, {right} are in the right order.",

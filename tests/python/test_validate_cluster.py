@@ -48,12 +48,12 @@ def results() -> dict[str, Any]:
         "jobs": {
             "sort": {
                 name: {
-                    "runs": [{}],
+                    "runs": [{"start_s": 0.0}],
                     "run_s": [secs],
                     "log_s": [secs],
                     "run": [made | {"recorded": recorded}],
-                    "log": [],
-                    "traces": [],
+                    "log": [{}],
+                    "traces": [{}],
                 }
                 for name, (secs, made) in of.items()
             }
@@ -83,6 +83,7 @@ def test_a_configuration_with_several_runs_counts_as_often_as_one_with_one(scrip
     fast = made["jobs"]["sort"]["2 x 0.4"]
     worse = predicted(40.0, 39.0, 41.0)
     fast["run"] += [{**fast["run"][0], "1 x 0.4": worse}] * 2
+    fast |= {key: fast[key] * 3 for key in ("runs", "run_s", "log_s", "log", "traces")}
     found = script.pairs(made, "run")
     assert sum(pair["weight"] for pair in found if pair["source"] == "2 x 0.4") == pytest.approx(1)
     # 25 % once and 100 % twice from the fast configuration, 50 % from the other.
@@ -92,6 +93,30 @@ def test_a_configuration_with_several_runs_counts_as_often_as_one_with_one(scrip
     ]
     assert script.inside(found) == pytest.approx(1 / 6)
     assert "| tasks | 2 | 50.0 % | 100.0 % | 17% |" in script.page(made)
+
+
+def test_runs_of_different_series_are_compared_apart(script: Any) -> None:
+    """Both configurations ran again after a day, on a machine that took twice as long."""
+    made = results()
+    for of in made["jobs"]["sort"].values():
+        of["runs"].append({"start_s": 86400.0})
+        of["run_s"].append(2 * of["run_s"][0])
+        of |= {key: of[key] * 2 for key in ("run", "log_s", "log", "traces")}
+    found = script.pairs(made, "run")
+    times = {
+        (pair["source"], pair["number"]): (pair["recorded"], pair["measured"]) for pair in found
+    }
+    assert times == {
+        ("2 x 0.4", 0): (10.0, 20.0),
+        ("2 x 0.4", 1): (20.0, 40.0),
+        ("1 x 0.4", 0): (20.0, 10.0),
+        ("1 x 0.4", 1): (40.0, 20.0),
+    }
+    across = script.pairs(made, "run", is_same_series=False)
+    assert {pair["measured"] for pair in across if pair["source"] == "2 x 0.4"} == {20.0, 40.0}
+    assert sum(pair["weight"] for pair in across) == sum(pair["weight"] for pair in found) == 2
+    assert "Across series: 2 pairs" in script.page(made)
+    assert "Across series" not in script.page(results())
 
 
 def test_the_order_of_times_that_are_apart_is_compared(script: Any) -> None:
