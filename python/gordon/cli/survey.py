@@ -76,7 +76,7 @@ def survey(
     ]
     output.check(json_path, csv_path, tables=[parquet], report=out, used=used)
     with (
-        Part("reading the traces and replaying them on each storage") as progress,
+        Part("surveying") as progress,
         nullcontext() if parquet is None else whole(parquet) as table,
     ):
         result = run(traces, table=table, progress=progress.tick, **chosen)

@@ -71,7 +71,8 @@ def run(
     that `gordon trace convert` reads, such as an event log of Spark. Several runs or event logs
     are surveyed one by one: the result has `jobs`, by id, and its designs are their mean
     (`gordon.survey.jobs`). `progress` is called with the bytes of files read, then with the replays
-    of traces on storages (done, total); the total is 0 until it is known. Raises GordonError.
+    of traces on storages, then with the designs (done, total); the total is 0 until it is known.
+    Raises GordonError.
     """
     traces = several(traces)
     if not traces:

@@ -41,7 +41,7 @@ use rayon::prelude::*;
 /// The report of a survey.
 pub type ReportOf<S> = SurveyReport<<S as Survey>::Design, <S as Survey>::Extras>;
 
-/// Runs `survey`; each replay is a step of `progress`.
+/// Runs `survey`. Each replay is a step of `progress`, and then each design.
 ///
 /// # Errors
 /// Returns an error if a trace cannot be read, a part is not in the catalogue, a value is invalid,

@@ -144,6 +144,7 @@ fn is_before(a: (&Key, u64), b: (&Key, u64)) -> bool {
 }
 
 /// Evaluates chunks on all cores, each into a choice of its own, and puts the choices together.
+/// Each design is a step of `progress`.
 ///
 /// # Errors
 /// Returns an error if a stop is requested.
@@ -155,10 +156,12 @@ pub(crate) fn choose(
     evaluate: impl Fn(&Chunk, &mut Choice) + Sync,
 ) -> Result<Chosen, ClusterError> {
     let mut whole = Choice::new(objectives, names);
+    progress.begin(chunks.iter().map(|chunk| chunk.members.len() as u64).sum());
     let of_chunk = |at: usize| {
         let mut choice = Choice::new(objectives, names);
         if !progress.stopped() {
             evaluate(&chunks[at], &mut choice);
+            progress.step(chunks[at].members.len() as u64);
         }
         choice
     };

@@ -35,6 +35,6 @@ pub use model::{
 pub use network::{NetworkEstimate, NodeExecutors, estimate_network};
 pub use recorded::{RecordedStage, RecordedStages, recorded_stages};
 pub(crate) use senders::{SenderShare, Senders};
-pub use settings::Settings;
+pub use settings::{LocalityWait, Settings};
 pub(crate) use stage_name::is_of_operators;
 pub use tables::{STAGES_FILE, TASKS_FILE};

@@ -1,6 +1,6 @@
 //! The settings of an application that decide how its executors use a machine.
 
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Ns};
 use std::collections::BTreeMap;
 
 const MIB: u64 = 1 << 20;
@@ -14,6 +14,8 @@ const FRACTION: f64 = 0.6;
 /// Share of that memory that tasks leave to cached blocks (Spark, "Configuration").
 const STORAGE_FRACTION: f64 = 0.5;
 const RESERVED: Bytes = Bytes(300 * MIB);
+/// How long a task waits for a slot near its data unless it is set (Spark, "Configuration").
+const LOCALITY_WAIT: Ns = Ns(3_000_000_000);
 
 /// Settings of an application, with Spark's defaults for those that were not set.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,25 @@ pub struct Settings {
     pub shuffle_partitions: Option<u32>,
     /// Nodes that keep each byte of the files that it writes.
     pub output_replicas: u32,
+    /// How long its tasks wait for a slot near their data.
+    pub locality_wait: LocalityWait,
+    /// Whether the tasks of a shuffle prefer nodes that have much of its data.
+    pub follows_shuffles: bool,
+}
+
+/// How long a task waits for a slot near its data, before it takes one that is farther away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalityWait {
+    /// For a slot of the executor that has them in memory.
+    pub process: Ns,
+    /// Then, for a slot of the same node.
+    pub node: Ns,
+}
+
+impl Default for LocalityWait {
+    fn default() -> Self {
+        Self { process: LOCALITY_WAIT, node: LOCALITY_WAIT }
+    }
 }
 
 impl Default for Settings {
@@ -56,6 +77,8 @@ impl Default for Settings {
             is_local: false,
             shuffle_partitions: None,
             output_replicas: 1,
+            locality_wait: LocalityWait::default(),
+            follows_shuffles: true,
         }
     }
 }
@@ -85,6 +108,10 @@ impl Settings {
             .or_else(|| text("spark.yarn.executor.memoryOverhead"))
             .and_then(mebibytes)
             .unwrap_or_else(|| LEAST_OVERHEAD.max(scaled(executor_memory, share)));
+        let wait = text("spark.locality.wait").and_then(milliseconds).unwrap_or(LOCALITY_WAIT);
+        let wait_for = |level: &str| {
+            text(&format!("spark.locality.wait.{level}")).and_then(milliseconds).unwrap_or(wait)
+        };
         Self {
             is_known: true,
             executor_cores: number("spark.executor.cores"),
@@ -97,6 +124,8 @@ impl Settings {
             is_local,
             shuffle_partitions: number("spark.sql.shuffle.partitions"),
             output_replicas: 1,
+            locality_wait: LocalityWait { process: wait_for("process"), node: wait_for("node") },
+            follows_shuffles: text("spark.shuffle.reduceLocality.enabled") != Some("false"),
         }
     }
 
@@ -148,6 +177,23 @@ fn mebibytes(text: &str) -> Option<Bytes> {
     number.checked_mul(unit).filter(|bytes| *bytes > 0).map(Bytes)
 }
 
+/// A time as Spark reads waits: a number with a unit, of milliseconds without one.
+fn milliseconds(text: &str) -> Option<Ns> {
+    let text = text.to_ascii_lowercase();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "us" => 1_000,
+        "" | "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    let number: u64 = digits.trim().parse().ok()?;
+    number.checked_mul(unit).map(Ns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +213,27 @@ mod tests {
         for bad in ["", "g", "-1g", "2.5g", "2x", "0"] {
             assert_eq!(of(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn waits_have_the_units_of_spark() {
+        for (text, wait) in [
+            ("3s", Some(Ns(3_000_000_000))),
+            ("250", Some(Ns(250_000_000))),
+            ("2min", Some(Ns(120_000_000_000))),
+            ("0", Some(Ns(0))),
+            ("soon", None),
+            ("-1s", None),
+        ] {
+            assert_eq!(milliseconds(text), wait, "{text}");
+        }
+        let set = settings(&[
+            ("spark.locality.wait", "1s"),
+            ("spark.locality.wait.node", "0"),
+            ("spark.shuffle.reduceLocality.enabled", "false"),
+        ]);
+        assert_eq!(set.locality_wait, LocalityWait { process: Ns(1_000_000_000), node: Ns(0) });
+        assert!(!set.follows_shuffles);
     }
 
     #[test]

@@ -17,6 +17,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Seconds within which a stage follows its parents at once.
 pub(super) const AT_ONCE: f64 = 0.05;
+/// Mean delay of an executor after the first one, as a share of the time in which that one starts:
+/// the last of two, and of four, started 4 and 7 % of this time later on local nodes of 0.2 to 0.8
+/// cores (docs/validation/cluster.md).
+const MEAN_DELAY: f64 = 0.055;
 /// What the two times of a task in milliseconds may be too short by.
 const ROUNDING: Ns = Ns(2_000_000);
 
@@ -73,6 +77,8 @@ pub struct Executors {
     pub per_host: u32,
     /// Seconds from the start of the first executor to that of each, ascending.
     pub delays: Vec<f64>,
+    /// The same of executors that were not recorded, as a mean.
+    pub mean_delay: f64,
     /// Whether their number follows the number of waiting tasks.
     pub is_dynamic: bool,
 }
@@ -156,8 +162,13 @@ pub struct AppStage {
     pub partitions: u32,
     /// Whether it reads shuffle data.
     pub is_shuffled: bool,
+    /// Indices of the stages whose shuffle data it reads.
+    pub reads: Vec<usize>,
     /// Index of the cached blocks that it reads.
     pub cached: Option<usize>,
+    /// Of each of its tasks: the place, among the tasks of the stage that made the cached blocks,
+    /// of the one that made its block. Nothing if that is not known of each.
+    pub blocks: Vec<u32>,
 }
 
 /// A successful task.
@@ -242,6 +253,7 @@ impl Application {
         };
         application.add_stages(log, &kept, &concurrent, clock);
         application.find_waiting(log, clock);
+        application.executors.mean_delay = MEAN_DELAY * application.startup;
         application.find_predecessors(log);
         let last = application.stages.iter().map(|stage| stage.ended).fold(0.0, f64::max);
         application.find_cached(log);
@@ -373,6 +385,7 @@ impl Application {
             let parents = parents.get(&self.stages[at].id).copied().unwrap_or_default();
             let mut after: Vec<usize> =
                 parents.iter().filter_map(|id| by_id.get(id).copied()).filter(has_ended).collect();
+            let reads = after.clone();
             let last = |of: &[usize]| of.iter().map(|at| ended(*at)).fold(0.0, f64::max);
             if last(&after) + AT_ONCE < submitted {
                 let others = (0..at).filter(has_ended);
@@ -387,7 +400,7 @@ impl Application {
             for other in &after {
                 self.stages[*other].before.push(at);
             }
-            self.stages[at].after = after;
+            (self.stages[at].after, self.stages[at].reads) = (after, reads);
         }
     }
 }
@@ -437,16 +450,22 @@ impl Executors {
         self.count.saturating_mul(self.slots).max(1)
     }
 
-    /// Seconds from the start of the first executor to that of the one with this number: as
-    /// recorded, or, of dynamic allocation, after the second in which Spark asks for it (1, 2, 4,
-    /// ... a second).
-    pub fn delay(&self, number: u32) -> f64 {
-        match self.is_dynamic {
-            true => f64::from((number + 1).next_power_of_two().ilog2()),
-            false => {
-                let last = self.delays.len().saturating_sub(1);
-                self.delays.get((number as usize).min(last)).copied().unwrap_or(0.0)
-            }
+    /// Whether more than one was recorded, and so when each starts.
+    pub fn are_several(&self) -> bool {
+        self.delays.len() > 1
+    }
+
+    /// Seconds from the start of the first of `count` executors to that of the one with this
+    /// number: as recorded, or, of dynamic allocation, after the second in which Spark asks for it
+    /// (1, 2, 4, ... a second). If only one was recorded, they start as independent ones with
+    /// exponential delays do.
+    pub fn delay(&self, number: u32, count: u32) -> f64 {
+        if self.is_dynamic {
+            f64::from((number + 1).next_power_of_two().ilog2())
+        } else if self.are_several() {
+            self.delays[(number as usize).min(self.delays.len() - 1)]
+        } else {
+            -self.mean_delay * (-f64::from(number) / f64::from(count)).ln_1p()
         }
     }
 
@@ -484,6 +503,7 @@ impl Executors {
             slots: slots.get(slots.len() / 2).copied().unwrap_or_else(|| most_at_a_time(&used)),
             per_host: per_host.values().copied().max().unwrap_or(1),
             delays,
+            mean_delay: 0.0,
             is_dynamic: log.settings.is_dynamic && first > start,
         }
     }

@@ -46,6 +46,7 @@ impl Application {
         }
         for (at, id) in readers {
             self.stages[at].cached = found.keys().position(|known| *known == id);
+            self.stages[at].blocks = self.makers(at, found[&id].made_by);
         }
         self.cached = found.into_values().collect();
     }
@@ -71,6 +72,17 @@ impl Application {
         let (reads, found) = (tasks.len(), sizes.len());
         let bytes = sizes.iter().sum::<f64>() / found as f64 * reads as f64;
         Some(CachedBlocks { bytes, reads, missed: reads - found, ..CachedBlocks::default() })
+    }
+
+    /// Of each task of a stage, the place of the task of its partition in the stage that made the
+    /// blocks; nothing if one has none.
+    fn makers(&self, stage: usize, maker: usize) -> Vec<u32> {
+        let of_maker = &self.tasks[self.stages[maker].tasks.clone()];
+        let places: HashMap<u32, u32> =
+            (0..).zip(of_maker).map(|(place, task)| (task.partition, place)).collect();
+        let tasks = &self.tasks[self.stages[stage].tasks.clone()];
+        let found = tasks.iter().map(|task| places.get(&task.partition).copied());
+        found.collect::<Option<Vec<u32>>>().unwrap_or_default()
     }
 
     /// The most bytes of blocks that are needed at a time: from the stage that made them to the

@@ -103,6 +103,11 @@ impl TaskDemand {
     pub(super) fn spilled(&self, held: &Held) -> f64 {
         (self.memory - held.execution).max(0.0) * self.spill_ratio
     }
+
+    /// Whether the cached block that it reads is evicted where nodes hold `held`.
+    pub(super) fn is_evicted(&self, held: &Held) -> bool {
+        self.recompute.from < held.missing
+    }
 }
 
 /// Share of `bytes` that a memory of `capacity` bytes does not hold.

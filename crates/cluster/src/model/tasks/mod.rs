@@ -19,6 +19,7 @@ pub mod memory;
 pub mod node;
 mod notes;
 mod place;
+mod placing;
 mod range;
 pub mod report;
 mod rows;

@@ -135,7 +135,7 @@ impl TaskPhases {
         let node = &cluster.node;
         let secs = |[read, write]: [f64; 2]| read / node.storage[0] + write / node.storage[1];
         let spill = secs([demand.spilled(&node.held); 2]);
-        let recompute = match demand.recompute.from < node.held.missing {
+        let recompute = match demand.is_evicted(&node.held) {
             true => demand.recompute,
             false => Recompute::default(),
         };

@@ -108,6 +108,15 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
         "how much of the start of executors is computing: the log does not say; the range reaches \
          to all waiting",
     );
+    let executors = &application.executors;
+    if !executors.is_dynamic && !executors.are_several() && executors.mean_delay > 0.0 {
+        add(
+            "executors",
+            format!("{:.2} s apart on the mean, as recorded speeds go", executors.mean_delay),
+            "when executors start after the first one: the log has one alone; on local nodes the \
+             mean was 5.5 % of the start of the first",
+        );
+    }
     add(
         "scheduling",
         "in proportion to the relative speed".into(),

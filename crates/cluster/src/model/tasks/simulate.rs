@@ -3,7 +3,7 @@
 //!
 //! Stages start when what they wait for has ended and the driver has submitted them; the tasks of
 //! an earlier stage start first, in their recorded order, each on the node with the fewest busy
-//! slots. Of equal nodes the first one is taken, so that no node has a task before those ahead of it
+//! slots of those that it may run on ([`super::placing`]). Of equal nodes the first one is taken, so that no node has a task before those ahead of it
 //! have had one: a node is added to the simulation once the one ahead of it is in use, and a large
 //! cluster costs no more than the part of it that has tasks.
 //!
@@ -15,6 +15,7 @@
 use super::application::Application;
 use super::demand::TaskDemand;
 use super::node::{Cluster, Part, Parts, TaskPhases};
+use super::placing::Waiting;
 use super::station::Station;
 use super::{key, turn};
 use std::cmp::Reverse;
@@ -75,6 +76,8 @@ enum Event {
     Executor(u32),
     /// The driver has submitted a stage.
     Stage(u32),
+    /// The tasks of a stage no longer wait for a slot near their data.
+    Anywhere(u32),
     /// The seconds of a task that nothing shortens are over.
     Fixed(u32),
     /// A task of a station is done, if the station has not changed.
@@ -171,12 +174,12 @@ impl Slot {
 }
 
 /// How far a stage is.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Progressing {
     /// Number of stages that it still waits for.
     waits_for: u32,
-    /// Number of tasks that have started.
-    next: usize,
+    /// Its tasks that have not started, once it is submitted.
+    waiting: Waiting,
     /// Number of tasks that have not ended.
     left: usize,
     /// When it was submitted, and what its submission waited for.
@@ -198,6 +201,8 @@ pub struct Simulator {
     stages: Vec<Progressing>,
     /// Submitted stages with tasks that have not started.
     pending: BTreeSet<u32>,
+    /// The node of each task that has started.
+    ran_on: Vec<Option<u32>>,
     outcome: Outcome,
 }
 
@@ -258,9 +263,18 @@ impl Simulator {
             let now = f64::from_bits(at);
             match event {
                 Event::Stage(stage) => {
-                    self.stages[stage as usize].ready_at = now;
-                    self.outcome.stages[stage as usize].ready = now;
+                    let at = stage as usize;
+                    let is_held = |task: usize| !run.demands[task].is_evicted(&cluster.node.held);
+                    let of = &application.stages[at];
+                    self.stages[at].waiting =
+                        Waiting::of(application, of, &self.ran_on, is_held, now);
+                    self.stages[at].ready_at = now;
+                    self.outcome.stages[at].ready = now;
                     self.pending.insert(stage);
+                    self.dispatch(&run, now);
+                }
+                Event::Anywhere(stage) => {
+                    self.stages[stage as usize].waiting.end_patience();
                     self.dispatch(&run, now);
                 }
                 Event::Executor(slot) => {
@@ -304,6 +318,8 @@ impl Simulator {
         self.busy.clear();
         self.open.clear();
         self.pending.clear();
+        self.ran_on.clear();
+        self.ran_on.resize(run.demands.len(), None);
         self.outcome.busy = 0.0;
         self.outcome.stages.clear();
         self.outcome.stages.resize(application.stages.len(), StageOutcome::default());
@@ -338,8 +354,10 @@ impl Simulator {
         self.busy.push(node.slots);
         // Executors start by turns of the nodes, each after the recorded delay of its number.
         let startup = application.startup * node.startup_ratio;
-        for of_node in 0..node.slots / node.executor_slots.max(1) {
-            let delay = application.executors.delay(of_node * cluster.nodes + at);
+        let of_each = node.slots / node.executor_slots.max(1);
+        for of_node in 0..of_each {
+            let (number, count) = (of_node * cluster.nodes + at, of_each * cluster.nodes);
+            let delay = application.executors.delay(number, count);
             let start = startup + delay * node.startup_ratio;
             let first = at * node.slots + of_node * node.executor_slots;
             for slot in first..first + node.executor_slots {
@@ -371,26 +389,44 @@ impl Simulator {
 
     /// Starts waiting tasks in free slots.
     fn dispatch(&mut self, run: &Run<'_>, now: f64) {
-        while let (Some(stage), Some((_, node))) =
-            (self.pending.first().copied(), self.open.first().copied())
-        {
-            let slot = self.free[node as usize].pop().expect("an open node has a free slot");
-            let busy = self.busy[node as usize];
-            self.open.remove(&(busy, node));
-            self.busy[node as usize] = busy + 1;
-            if !self.free[node as usize].is_empty() {
-                self.open.insert((busy + 1, node));
+        let mut next = self.pending.first().copied();
+        while let (Some(stage), false) = (next, self.open.is_empty()) {
+            let waiting = &self.stages[stage as usize].waiting;
+            let found = self.open.iter().find(|(_, node)| waiting.may_start_on(*node)).copied();
+            match found {
+                Some((_, node)) => self.dispatch_to(run, stage, node, now),
+                None => {
+                    if let Some(until) = self.stages[stage as usize].waiting.leave_unused() {
+                        self.events.push(Reverse((key(until.max(now)), Event::Anywhere(stage))));
+                    }
+                    next = self.pending.range(stage + 1..).next().copied();
+                    continue;
+                }
             }
-            let ready = &self.stages[stage as usize];
-            let place = &mut self.slots[slot as usize];
-            // A slot that was free before waited for the stage; otherwise the task for the slot.
-            if place.since <= ready.ready_at {
-                place.chain = ready.ready;
-            }
-            self.launch(run, slot, stage, now);
-            if node as usize + 1 == self.busy.len() {
-                self.add_node(run, now);
-            }
+            next = self.pending.range(stage..).next().copied();
+        }
+    }
+
+    /// Starts a task of a stage on a node.
+    fn dispatch_to(&mut self, run: &Run<'_>, stage: u32, node: u32, now: f64) {
+        let slot = self.free[node as usize].pop().expect("an open node has a free slot");
+        let busy = self.busy[node as usize];
+        self.open.remove(&(busy, node));
+        self.busy[node as usize] = busy + 1;
+        if !self.free[node as usize].is_empty() {
+            self.open.insert((busy + 1, node));
+        }
+        let ready = &self.stages[stage as usize];
+        let place = &mut self.slots[slot as usize];
+        // A slot that was free before waited for the stage; otherwise the task for the slot.
+        if place.since <= ready.ready_at {
+            place.chain = ready.ready;
+            place.since = ready.ready_at;
+        }
+        place.chain[Part::Scheduling as usize] += now - place.since;
+        self.launch(run, slot, stage, now);
+        if node as usize + 1 == self.busy.len() {
+            self.add_node(run, now);
         }
     }
 
@@ -405,13 +441,13 @@ impl Simulator {
     }
 
     fn launch(&mut self, run: &Run<'_>, slot: u32, stage: u32, now: f64) {
-        let progress = &mut self.stages[stage as usize];
-        let tasks = &run.application.stages[stage as usize].tasks;
-        let task = tasks.start + progress.next;
-        progress.next += 1;
-        if task + 1 == tasks.end {
+        let node = slot / run.cluster.node.slots;
+        let waiting = &mut self.stages[stage as usize].waiting;
+        let task = waiting.take(node, now);
+        if waiting.is_empty() {
             self.pending.remove(&stage);
         }
+        self.ran_on[task] = Some(node);
         let phases = TaskPhases::of(&run.demands[task], run.cluster);
         let place = &mut self.slots[slot as usize];
         place.task = u32::try_from(task).unwrap_or(u32::MAX);

@@ -68,6 +68,16 @@ pub(super) fn split(
         }
         stage.tasks = from..all.len();
     }
+    for at in 0..stages.len() {
+        let made_by = stages[at].cached.map(|cached| application.cached[cached].made_by);
+        let (Some(maker), false) = (made_by, stages[at].blocks.is_empty()) else { continue };
+        let [made, read] = [maker, at].map(|stage| stages[stage].tasks.len());
+        let recorded = [maker, at].map(|stage| application.stages[stage].tasks.len());
+        if recorded != [made, read] {
+            let place = |task: usize| u32::try_from(task * made / read).unwrap_or(u32::MAX);
+            stages[at].blocks = (0..read).map(place).collect();
+        }
+    }
     (Application { stages, tasks: Vec::new(), ..application.without_tasks() }, all)
 }
 

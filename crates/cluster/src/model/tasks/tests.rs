@@ -8,7 +8,7 @@ use super::simulate::{Outcome, Simulator, StageOutcome, critical_path};
 use super::speeds::Speeds;
 use super::split::{count, follows, split};
 use super::warm_up::{First, WarmUp};
-use gordon_units::SplitMix64;
+use gordon_units::{Ns, SplitMix64};
 
 fn near(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{a} is not {b}");
@@ -498,6 +498,84 @@ fn a_stage_in_other_parts_does_the_same_work() {
     }
 }
 
+/// Makes the tasks of a stage read blocks that those of the stage before it made.
+fn read_blocks(application: &mut Application, at: usize) {
+    let made = application.stages[at - 1].tasks_total();
+    application.cached.push(CachedBlocks { made_by: at - 1, ..CachedBlocks::default() });
+    let stage = &mut application.stages[at];
+    stage.cached = Some(application.cached.len() - 1);
+    stage.blocks = (0..stage.tasks_total()).map(|task| task % made).collect();
+}
+
+/// Seconds of two stages on two nodes of one slot, the second of which starts after three tasks of
+/// the first stage have started; the tasks of the second stage take `secs` seconds.
+fn second_stage(application: &mut Application, secs: f64) -> f64 {
+    application.executors.delays = vec![0.0, 2.5];
+    let all = application.tasks.len();
+    let demands: Vec<TaskDemand> =
+        (0..all).map(|task| computing(if task < 4 { 1.0 } else { secs })).collect();
+    time(application, &demands, &cluster(2, 1)) - 3.5
+}
+
+#[test]
+fn tasks_run_where_their_blocks_are_cached() {
+    let mut application = chain(&[4, 4]);
+    near(second_stage(&mut application, 1.0), 2.0);
+    read_blocks(&mut application, 1);
+    near(second_stage(&mut application, 1.0), 3.0);
+    // The second node has done its task after 10 s, and takes one of the first six seconds after
+    // that one has started its second.
+    near(second_stage(&mut application, 10.0), 26.0);
+    application.settings.locality_wait.process = Ns(0);
+    near(second_stage(&mut application, 10.0), 23.0);
+    application.settings.locality_wait.node = Ns(0);
+    near(second_stage(&mut application, 10.0), 20.0);
+}
+
+#[test]
+fn an_evicted_block_is_computed_on_any_node() {
+    let mut application = chain(&[4, 4]);
+    read_blocks(&mut application, 1);
+    application.executors.delays = vec![0.0, 2.5];
+    let demands: Vec<TaskDemand> = (0..8).map(|_| computing(1.0)).collect();
+    let mut lacking = cluster(2, 1);
+    lacking.node.held.missing = 1.0;
+    near(time(&application, &demands, &lacking), 3.5 + 2.0);
+}
+
+#[test]
+fn tasks_of_a_shuffle_run_where_a_fifth_of_its_data_is() {
+    // All data are on the first node, because the second one starts too late.
+    let mut application = chain(&[3, 6]);
+    application.executors.delays = vec![0.0, 2.5];
+    let demands: Vec<TaskDemand> = (0..9).map(|_| computing(1.0)).collect();
+    let secs = |application: &Application| time(application, &demands, &cluster(2, 1)) - 3.0;
+    near(secs(&application), 3.0);
+    application.stages[1].reads = vec![0];
+    // The second node takes tasks after 3 s.
+    near(secs(&application), 5.0);
+    application.settings.follows_shuffles = false;
+    near(secs(&application), 3.0);
+    // Six nodes have less than a fifth each.
+    let mut application = chain(&[6, 6]);
+    application.stages[1].reads = vec![0];
+    near(time(&application, &[computing(1.0); 12], &cluster(6, 1)), 2.0);
+}
+
+#[test]
+fn executors_that_were_not_recorded_start_one_after_another() {
+    let mut executors = Executors { mean_delay: 1.0, delays: vec![0.0], ..Executors::default() };
+    let delays = |of: &Executors| (0..4).map(|number| of.delay(number, 4)).collect::<Vec<f64>>();
+    let found = delays(&executors);
+    assert!(found[0] == 0.0 && found.is_sorted());
+    near(found[2], 2.0f64.ln());
+    near(found[3], 4.0f64.ln());
+    executors.delays = vec![0.0, 0.5];
+    assert_eq!(delays(&executors), [0.0, 0.5, 0.5, 0.5]);
+    executors.is_dynamic = true;
+    assert_eq!(delays(&executors), [0.0, 1.0, 2.0, 2.0]);
+}
+
 #[test]
 fn no_schedule_is_below_the_critical_path() {
     let mut random = SplitMix64(1);
@@ -512,6 +590,11 @@ fn no_schedule_is_below_the_critical_path() {
                 application.stages[at - 1].before.clear();
             }
             application.stages[at].driver = random.below(3) as f64;
+            match random.below(3) {
+                0 => application.stages[at].reads = vec![at - 1],
+                1 => read_blocks(&mut application, at),
+                _ => {}
+            }
         }
         let mut draw = |most: u64| random.below(most) as f64;
         let demands: Vec<TaskDemand> = (0..application.tasks.len())
