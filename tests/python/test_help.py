@@ -159,3 +159,32 @@ def test_a_command_that_a_page_names_exists_with_its_options() -> None:
         known = {o for one in commands for param in one.params for o in param.opts}
         for option in options:
             assert option in known, f"{page} names `gordon{words}`: no {option}"
+
+
+#: Commands that print a file, a stream of lines or a page of several commands, and no table.
+_WITHOUT_JSON = {
+    *("gordon demo", "gordon schema", "gordon cost inputs", "gordon parts show"),
+    *("gordon spaces show", "gordon flash show", "gordon disk show", "gordon cache show"),
+    *("gordon disk probe", "gordon meter watch", "gordon trace agent", "gordon trace record"),
+}
+
+
+def test_every_command_with_a_table_writes_it_as_json() -> None:
+    inner = {page.rpartition(" ")[0] for page in pages()}
+    without = {page for page, text in pages().items() if page not in inner and "--json" not in text}
+    assert without == _WITHOUT_JSON
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        ("flash presets", "presets"),
+        ("disk presets", "presets"),
+        ("cache presets", "presets"),
+        ("cache policies", "policies"),
+    ],
+)
+def test_the_json_of_a_list_has_its_rows(run: Run, command: str, key: str) -> None:
+    ran = run(*command.split())
+    rows = json.loads(run(*command.split(), "--json", "-").out)[key]
+    assert [row["id"] for row in rows] == [line.split()[0] for line in ran.out.splitlines()[1:]]

@@ -83,38 +83,46 @@ cache.add_command(latency)
 
 
 @cache.command()
-def policies() -> None:
+@options.json_out
+def policies(json_path: str | None) -> None:
     """List the replacement policies and their sources.
 
     Designs of two levels, DRAM with one of these policies and flash, are listed by `gordon cache
     presets`.
     """
     from gordon import cache
-    from gordon.cli.terminal import Column, data
+    from gordon.cli import output
+    from gordon.cli.terminal import Column
 
-    names, what, sources = (list(column) for column in zip(*cache.policies(), strict=True))
-    data().table(
-        [
-            Column("name", names),
-            Column("evicts", what, wraps=True),
-            Column("follows", sources, wraps=True),
-        ]
-    )
+    output.check(json_path)
+    rows = [
+        {"id": name, "evicts": what, "source": source} for name, what, source in cache.policies()
+    ]
+    columns = [
+        Column("name", [row["id"] for row in rows]),
+        Column("evicts", [row["evicts"] for row in rows], wraps=True),
+        Column("follows", [row["source"] for row in rows], wraps=True),
+    ]
+    output.table(columns, {"policies": rows}, json_path)
 
 
 @cache.command()
-def presets() -> None:
+@options.json_out
+def presets(json_path: str | None) -> None:
     """List the designs of two levels."""
     from gordon.cache import flashcache
-    from gordon.cli.terminal import Column, data
+    from gordon.cli import output
+    from gordon.cli.terminal import Column
 
-    loaded = [flashcache.load(name) for name in flashcache.names()]
-    data().table(
-        [
-            Column("name", flashcache.names()),
-            Column("summary", [design["summary"] for design in loaded], wraps=True),
-        ]
-    )
+    output.check(json_path)
+    rows = [
+        {"id": name, "summary": flashcache.load(name)["summary"]} for name in flashcache.names()
+    ]
+    columns = [
+        Column("name", [row["id"] for row in rows]),
+        Column("summary", [row["summary"] for row in rows], wraps=True),
+    ]
+    output.table(columns, {"presets": rows}, json_path)
 
 
 @cache.command()

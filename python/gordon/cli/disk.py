@@ -76,18 +76,20 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
 
 
 @disk.command()
-def presets() -> None:
+@options.json_out
+def presets(json_path: str | None) -> None:
     """List the presets of disks."""
     from gordon import disk
-    from gordon.cli.terminal import Column, data
+    from gordon.cli import output
+    from gordon.cli.terminal import Column
 
-    loaded = [disk.load(name) for name in disk.names()]
-    data().table(
-        [
-            Column("name", disk.names()),
-            Column("summary", [part["summary"] for part in loaded], wraps=True),
-        ]
-    )
+    output.check(json_path)
+    rows = [{"id": name, "summary": disk.load(name)["summary"]} for name in disk.names()]
+    columns = [
+        Column("name", [row["id"] for row in rows]),
+        Column("summary", [row["summary"] for row in rows], wraps=True),
+    ]
+    output.table(columns, {"presets": rows}, json_path)
 
 
 @disk.command()

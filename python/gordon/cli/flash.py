@@ -100,20 +100,31 @@ def wa(json_path: str | None, **given: Any) -> None:
 
 
 @flash.command()
-def presets() -> None:
+@options.json_out
+def presets(json_path: str | None) -> None:
     """List the presets of flash devices."""
-    from gordon import flash
-    from gordon.cli.terminal import Column, data
+    from gordon import _core, flash
+    from gordon.cli import output
+    from gordon.cli.terminal import Column
     from gordon.quantity import value
 
-    loaded = [flash.load(name) for name in flash.names()]
-    data().table(
-        [
-            Column("name", flash.names()),
-            Column("exports", [str(value(part["capacity"])) for part in loaded], right=True),
-            Column("summary", [part["summary"] for part in loaded], wraps=True),
-        ]
-    )
+    output.check(json_path)
+    loaded = {name: flash.load(name) for name in flash.names()}
+    exports = {name: str(value(part["capacity"])) for name, part in loaded.items()}
+    rows = [
+        {
+            "id": name,
+            "capacity_bytes": _core.parse_bytes(exports[name]),
+            "summary": part["summary"],
+        }
+        for name, part in loaded.items()
+    ]
+    columns = [
+        Column("name", list(loaded)),
+        Column("exports", list(exports.values()), right=True),
+        Column("summary", [row["summary"] for row in rows], wraps=True),
+    ]
+    output.table(columns, {"presets": rows}, json_path)
 
 
 @flash.command()
