@@ -3,6 +3,7 @@ and `{ value = ..., source | assumed = "..." }` of either. The core knows the un
 """
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 from gordon import _core
@@ -34,6 +35,14 @@ def number(field: Any, what: str = "a value") -> float:
         "a number above zero with its unit, as in 2.4GHz, 19W or 1.2V",
         kind="bad-quantity",
     )
+
+
+def finite(text: str) -> float:
+    """The number of a text, which JSON can have. Raises ValueError for other texts."""
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text} is not finite")
+    return number
 
 
 def positive(option: str, text: str, parse: Callable[[str], float], example: str) -> float:

@@ -8,6 +8,7 @@ a source for the value, the source becomes `--set`. The core checks the values.
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
+from math import isfinite
 from typing import Any
 
 from gordon import _core
@@ -81,6 +82,10 @@ def change(
     if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
         raise not_a_value(key, path)
     new = _parse(text)
+    if isinstance(new, float) and not isfinite(new):
+        raise GordonError(
+            f"--set {key}={text}: not a finite number", f"--set {key}=1.5", kind="not-finite"
+        )
     table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
 
 

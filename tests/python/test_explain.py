@@ -38,6 +38,19 @@ def test_an_explanation_adds_up(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
     assert "recommended" in ran.out
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_a_result_with_a_number_that_json_does_not_have_is_refused(
+    run: Run, tmp_path: Path, number: str
+) -> None:
+    result = of_tasks(survey.run(LOG, **SMALL))
+    text = json.dumps(result)
+    time = json.dumps(result["designs"][0]["tasks"]["time_s"])
+    file = tmp_path / "result.json"
+    file.write_text(text.replace(f'"time_s": {time}', f'"time_s": {number}', 1))
+    assert file.read_text() != text
+    run("explain", str(file)).refused("not-a-result", "result.json")
+
+
 def test_explanations_of_a_trace_and_of_a_grid(trace: str, surveyed: str) -> None:
     of_job = explain(of_machines(survey.run(trace, space="modern")))
     assert of_job["model"] == "job"

@@ -494,6 +494,8 @@ def test_an_error_that_may_be_due_to_a_setting_does_not_name_the_space(
         (GRID, ("--reference", "atm"), "unknown-name", "`atm`", "`atom`"),
         (GRID, ("--reference", "-1"), "bad-number", "-1", "--reference 3"),
         (GRID, ("--reference", "nan"), "bad-number", "nan", "--reference 3"),
+        (MACHINES, ("--set", "machines.small.cores=nan"), "not-finite", "small.cores=nan", "="),
+        (MACHINES, ("--set", "machines.small.cores=1e999"), "not-finite", "cores=1e999", "="),
         (BOTH, ("--set", "budget=100W"), "no-grid", "budget", "machines.ID.KEY"),
         (BOTH, ("--model", "paper", "--set", "machines.small.cores=3"), "no-machines", "", "job"),
     ],

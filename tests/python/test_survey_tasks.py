@@ -246,6 +246,7 @@ def test_every_column_of_the_table_has_the_values_of_the_report(tmp_path: Path) 
         (("--set", "output.replicas=0"), "output.replicas"),
         (("--set", "output.replicas=-1"), "replicas"),
         (("--set", "driver.speed=-1"), "driver.speed"),
+        (("--set", "driver.speed=nan"), "driver.speed=nan: 'nan' is not a value"),
         (("--set", "executor.memory=449MiB"), "449MiB is below 450MiB"),
         (("--partitions", "100001"), "100001 is above 100000"),
         (("--nodes", "0"), "--nodes 0"),

@@ -19,6 +19,7 @@ from gordon.errors import GordonError
 from gordon.files import STDOUT
 from gordon.options import Path
 from gordon.parts import unknown
+from gordon.quantity import finite
 from gordon.reports.survey import BillReport, Objective
 from gordon.survey.machines import OBJECTIVES
 from gordon.untyped import Config
@@ -173,7 +174,9 @@ def read(path: Path) -> Config:
     name = "standard input" if is_stdin else fspath(path)
     try:
         result = json.loads(
-            sys.stdin.read() if is_stdin else FilePath(path).read_text(encoding="utf-8")
+            sys.stdin.read() if is_stdin else FilePath(path).read_text(encoding="utf-8"),
+            parse_float=finite,
+            parse_constant=finite,
         )
     except OSError as error:
         raise GordonError(

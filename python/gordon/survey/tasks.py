@@ -7,6 +7,7 @@ from typing import Final
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.human import counted, duration
+from gordon.quantity import finite
 from gordon.reports.survey import ApplicationReport, TasksSurvey, TasksTime
 from gordon.settings import split
 from gordon.survey import space as spaces
@@ -150,7 +151,7 @@ def _settings(given: list[str]) -> tuple[Config, list[str]]:
                 case "output.replicas":
                     own["output_replicas"] = int(text)
                 case _:
-                    own["driver_speed"] = float(text)
+                    own["driver_speed"] = finite(text)
         except (ValueError, GordonError):
             raise GordonError(
                 f"--set {setting}: {text!r} is not a value of {key}",
