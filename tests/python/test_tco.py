@@ -214,6 +214,19 @@ def test_drives_have_the_prices_of_a_year(trace: str, run: Run) -> None:
     assert [one["drives_price"] for one in found] == [pytest.approx(usd, 1e-4) for usd in prices]
     assert found[0]["purchase_price"] == found[1]["purchase_price"]
     run("cost", "tco", trace, *node, "--price-year", "1999").refused("no-price", "1999")
+    run("cost", "tco", trace, "--node", "m5.xlarge", "--price-year", "2014").refused(
+        "no-drives", "m5.xlarge"
+    )
+
+
+def test_a_total_that_no_input_moves_has_no_table_of_inputs(run: Run) -> None:
+    # A run of seconds is billed as a minute, so that its time does not matter either.
+    words = ("cost", "tco", LOG, "--node", "m5.xlarge", "--reference", "m5.xlarge")
+    found = json.loads(run(*words, "--json", "-").out)["cost"]
+    assert found["by"] == []
+    text = run(*words).out
+    assert "no input with a range moves it" in text
+    assert "from - to" not in text
 
 
 def test_disks_sleep_in_a_job_if_asked_to(trace: str, run: Run) -> None:

@@ -155,11 +155,12 @@ def _use(result: Tco) -> str:
 def _show_doubts(console: Output, found: Sensitivity, currency: str, noun: str) -> None:
     most = found["high"]
     high = "no end, because the nodes may not keep up" if most is None else figures(most)
+    rows = found["by"][:_MOST]
+    end = "; what moves it most:" if rows else ", because no input with a range moves it"
     console.text(
         f"total of a {noun}: {figures(found['value'])} {currency}, 80% range "
-        f"{figures(found['low'])} to {high}; what moves it most:"
+        f"{figures(found['low'])} to {high}{end}"
     )
-    rows = found["by"][:_MOST]
     indices = {one["input"]: one for one in found["indices"]}
 
     def share(key: str, order: Literal["first", "total"]) -> str:
@@ -175,16 +176,17 @@ def _show_doubts(console: Output, found: Sensitivity, currency: str, noun: str) 
     def inputs(row: End) -> str:
         return ends(row["low"], row["high"], "J" if row["input"] == "energy_j" else "")
 
-    console.table(
-        [
-            Column("input", [row["title"] for row in rows]),
-            Column("from - to", [inputs(row) for row in rows], right=True),
-            Column("total", [ends(row["at_low"], row["at_high"]) for row in rows], right=True),
-            Column("variance", [share(row["input"], "first") for row in rows], right=True),
-            Column("with others", [share(row["input"], "total") for row in rows], right=True),
-            Column("", [row["why"] for row in rows], wraps=True),
-        ]
-    )
+    if rows:
+        console.table(
+            [
+                Column("input", [row["title"] for row in rows]),
+                Column("from - to", [inputs(row) for row in rows], right=True),
+                Column("total", [ends(row["at_low"], row["at_high"]) for row in rows], right=True),
+                Column("variance", [share(row["input"], "first") for row in rows], right=True),
+                Column("with others", [share(row["input"], "total") for row in rows], right=True),
+                Column("", [row["why"] for row in rows], wraps=True),
+            ]
+        )
     if found["indices"]:
         console.text(
             "variance: the share that would vanish if the input were known; with others: the share "

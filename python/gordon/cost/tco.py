@@ -170,6 +170,12 @@ def tco(
         nodes = result["load"]["nodes"]
     row = _design(result, node, nodes)
     made = _of(result, row)
+    if price_year is not None and row["storage_part"] is None:
+        raise GordonError(
+            f"--price-year {price_year}: {row['machine']} has no drives of the catalogue",
+            "leave out --price-year, or a machine that is bought, such as --node framework-desktop",
+            kind="no-drives",
+        )
     if rent is not None:
         _check_owned(made, rent)
         is_space = rent in spaces.names() or spaces.path(rent) is not None
