@@ -60,6 +60,11 @@ def percent(part: float) -> str:
     return f"{figures(100 * part)} %" if part >= 1e-8 or part == 0 else f"{100 * part:.2e} %"
 
 
+def as_percent(part: float) -> str:
+    """A part that was given, as per cent: `30%`, `99.9%`."""
+    return f"{100 * part:.6g}%"
+
+
 def lifetime(used: float, years: float | None, written: str, span: str) -> str:
     """How long flash lasts (docs/design/endurance.md): years, if there are any, and the part of the
     rated endurance that the load used."""

@@ -680,3 +680,13 @@ def test_the_use_of_the_recommended_design_is_that_of_the_end_of_its_range(run: 
     Path("result.json").write_text(json.dumps(result))
     ran = run("explain", "result.json")
     assert f"up to {row['range']['cpu'][1]:.0%}" in ran.out
+
+
+def test_a_headroom_is_printed_as_it_was_given(run: Run) -> None:
+    trace = converted(run, record(), "web1")
+    result = answer(run, trace, "--nodes", "1", "--headroom", "99.9%")
+    assert "with 99.9% headroom" in result["sentence"]
+    Path("result.json").write_text(json.dumps(result))
+    ran = run("explain", "result.json")
+    assert "with 99.9% headroom" in ran.out
+    assert "the headroom allows 0.1%" in ran.out

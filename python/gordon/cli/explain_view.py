@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from gordon.cli.terminal import Column, Output
-from gordon.human import duration, figures, short
+from gordon.human import as_percent, duration, figures, short
 from gordon.survey.explain import Explained, Explanation, ServiceExplanation, Share, Use
 from gordon.survey.machines import in_words
 
@@ -61,7 +61,9 @@ def _show_job(console: Output, found: Explanation) -> None:
 def _show_service(console: Output, found: ServiceExplanation) -> None:
     keeps = {True: "keeps up", False: "does not keep up", None: "may not keep up"}
     limit = 1.0 - found["headroom"]
-    text = f"{_title(found)}: {keeps[found['keeps_up']]} with {found['headroom']:.0%} headroom"
+    text = (
+        f"{_title(found)}: {keeps[found['keeps_up']]} with {as_percent(found['headroom'])} headroom"
+    )
     if found["short_of"]:
         text += f" ({'too little' if found['keeps_up'] is False else 'unknown:'} "
         text += f"{' and '.join(found['short_of'])})"
@@ -80,8 +82,8 @@ def _show_service(console: Output, found: ServiceExplanation) -> None:
         ]
     )
     console.text(
-        f"use: not exceeded in 99% of the time; the headroom allows {limit:.0%}. most load: what a "
-        "resource keeps up with, relative to the recorded load"
+        f"use: not exceeded in 99% of the time; the headroom allows {as_percent(limit)}. most "
+        "load: what a resource keeps up with, relative to the recorded load"
     )
     _show_costs(console, found, "total of a month")
     first = next((one for one in uses if one["what"] == found["limited_by"]), None)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from gordon.errors import GordonError
-from gordon.human import figures, short
+from gordon.human import as_percent, figures, short
 from gordon.reports.survey import (
     BillReport,
     NearService,
@@ -263,7 +263,7 @@ def _sentence(
     raw: ServiceSurvey, by_id: Mapping[str, ServiceDesign], currency: str, goals: Goals
 ) -> str:
     """The recommended design, or why there is none."""
-    kept = f"keeps up with {raw['headroom']:.0%} headroom"
+    kept = f"keeps up with {as_percent(raw['headroom'])} headroom"
     verdict, maybe, nearest = raw["verdict"], raw["maybe"], raw["nearest"]
     if verdict is not None:
         design = by_id[verdict["id"]]
