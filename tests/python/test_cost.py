@@ -532,6 +532,17 @@ def test_an_impossible_job_is_refused_with_its_key(job: Json, kind: str, named: 
         gordon.cost.plan("MaxE", link="2Gb", jobs=jobs({"name": "a"} | job))
 
 
+def test_a_slice_is_loaded_no_faster_than_the_networks_of_its_nodes(run: Run) -> None:
+    node = ("--node", "MaxE")
+    rack = json.loads(run("rack", *node, "--nodes", "2", "--json", "-").out)
+    words = ("plan", *node, "--link", "10Gb", "--data", "100GB", "--slices", "8", "--nodes", "16")
+    found = json.loads(run(*words, "--json", "-").out)["slice"]
+    networks = rack["enclosure"]["network_bytes_per_s"]
+    assert found["link_bytes_per_s"] > networks
+    assert found["load_bytes_per_s"] == found["network_bytes_per_s"] == networks
+    assert "by the network of its nodes" in run(*words).out
+
+
 def test_an_impossible_plan_is_refused(run: Run, tmp_path: Path) -> None:
     words = ["plan", "--node", "MaxE", "--link", "2Gb"]
     run(*words).refused("no-jobs", "nothing to plan")

@@ -56,6 +56,9 @@ pub struct ArrayNode {
     pub read: DataRate,
     /// Bandwidth of writes.
     pub write: DataRate,
+    /// Bandwidth of its network in each direction. Default: it never limits.
+    #[serde(default)]
+    pub network: Option<DataRate>,
 }
 
 /// The array and its queue.
@@ -137,14 +140,25 @@ impl Plan {
         self.node.write * f64::from(self.slice_nodes())
     }
 
-    /// Rate at which a slice is loaded: that of its link, or of its writes if they are slower.
+    /// Bandwidth of the networks of the nodes of a slice; `None` if they never limit.
+    pub fn slice_network(&self) -> Option<DataRate> {
+        Some(self.node.network? * f64::from(self.slice_nodes()))
+    }
+
+    /// Rate at which a slice is loaded: that of its link, or of its writes or the networks of its
+    /// nodes if they are slower.
     pub fn load_rate(&self) -> DataRate {
-        DataRate(self.link.0.min(self.slice_write().0))
+        self.transfer_rate(self.slice_write())
     }
 
     /// Rate at which a slice transfers results.
     fn unload_rate(&self) -> DataRate {
-        DataRate(self.link.0.min(self.slice_read().0))
+        self.transfer_rate(self.slice_read())
+    }
+
+    fn transfer_rate(&self, storage: DataRate) -> DataRate {
+        let network = self.slice_network().map_or(f64::INFINITY, |network| network.0);
+        DataRate(self.link.0.min(storage.0).min(network))
     }
 
     /// The phases of all jobs, in their order.
@@ -175,8 +189,8 @@ impl Plan {
         }
         if !(1..=MOST_SLICES).contains(&self.slices) || !self.nodes.is_multiple_of(self.slices) {
             let why = format!(
-                "{} slices of {} nodes are not 1 to {MOST_SLICES} slices of the same size",
-                self.slices, self.nodes
+                "{} nodes do not divide into {} slices of the same size, 1 to {MOST_SLICES}",
+                self.nodes, self.slices
             );
             return bad("slices", why, "a number of slices that divides the number of nodes");
         }
@@ -184,6 +198,7 @@ impl Plan {
             ("link", self.link),
             ("read bandwidth", self.node.read),
             ("write bandwidth", self.node.write),
+            ("network bandwidth", self.node.network.unwrap_or(self.link)),
         ] {
             if !(rate.0.is_finite() && rate.0 > 0.0) {
                 return bad(what, format!("{rate} is not above zero"), "a rate such as 2Gb");
@@ -274,7 +289,10 @@ impl Plan {
                     job.nodes.unwrap_or_default(),
                     self.nodes
                 ),
-                hint: "fewer nodes, or a larger array with --nodes",
+                hint: match job.nodes {
+                    Some(0) => "leave out `nodes` for as many as the data need",
+                    _ => "fewer nodes, or a larger array with --nodes",
+                },
             });
         }
         let slices = given.map_or(needed, u64::from);

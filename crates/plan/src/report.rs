@@ -23,7 +23,10 @@ pub struct SliceReport {
     pub write_bytes_per_s: f64,
     /// Rate of its link.
     pub link_bytes_per_s: f64,
-    /// Rate at which it is loaded.
+    /// Bandwidth of the networks of its nodes in each direction; `None` if it is unknown, and then
+    /// never limits.
+    pub network_bytes_per_s: Option<f64>,
+    /// Rate at which it is loaded: the least of the link, the networks and the writes.
     pub load_bytes_per_s: f64,
     /// Share of its bandwidth of writes that loading uses.
     pub load_share: f64,
@@ -147,6 +150,7 @@ fn slice(plan: &Plan) -> SliceReport {
         read_bytes_per_s: plan.slice_read().0,
         write_bytes_per_s: plan.slice_write().0,
         link_bytes_per_s: plan.link.0,
+        network_bytes_per_s: plan.slice_network().map(|network| network.0),
         load_bytes_per_s: load,
         load_share: load / plan.slice_write().0,
         hidden_s_per_gb: 1e9 / load,

@@ -1,7 +1,7 @@
 //! Plans by hand, and a random queue against the rules that any schedule keeps.
 
 use gordon_plan::{JobTimes, Plan, PlanError, PlanReport, Remedy, run};
-use gordon_units::SplitMix64;
+use gordon_units::{DataRate, SplitMix64};
 use serde_json::{Value, json};
 
 /// Two slices of one node of 100 GB, loaded at 1 GB/s; reads and writes take no time to speak of.
@@ -55,6 +55,25 @@ fn a_job_whose_data_need_two_slices_is_loaded_over_two_links() {
     let found = report(&plan(false, &jobs));
     assert_eq!(times(&found.jobs[0]), [0, 75, 76]);
     assert_eq!((found.jobs[0].nodes, found.jobs[0].slices.len()), (2, 2));
+}
+
+#[test]
+fn the_networks_of_the_nodes_limit_transfers() {
+    let jobs = json!([{
+        "name": "a", "data": "10GB", "results": "5GB", "compute": "1s", "deadline": "30s",
+    }]);
+    let mut plan = plan(false, &jobs);
+    plan.node.network = Some(DataRate(0.5e9));
+    let found = report(&plan);
+    assert_eq!(found.slice.network_bytes_per_s, Some(0.5e9));
+    assert_eq!(times(&found.jobs[0]), [0, 20, 31]);
+    // The networks transfer 15 GB in 30 s whatever the link is.
+    let link =
+        |found: &PlanReport| found.remedies.iter().any(|one| matches!(one, Remedy::Link { .. }));
+    assert!(!link(&found));
+    plan.node.network = None;
+    plan.link = DataRate(0.5e9);
+    assert!(link(&report(&plan)));
 }
 
 #[test]

@@ -38,6 +38,9 @@ def _slice(one: SliceReport, overlap: bool) -> str:
     """A slice in a sentence."""
     size, half = short(one["capacity_bytes"], "B"), ", half of it for each job" if overlap else ""
     read, write, load = (short(one[key], "B/s") for key in _RATES)
+    network, link = one["network_bytes_per_s"], one["link_bytes_per_s"]
+    if network is not None and one["load_bytes_per_s"] == network < link:
+        load += " by the network of its nodes"
     return (
         f"slice: {size}{half}, reads {read}, writes {write}, loaded at {load}, "
         f"{percent(one['load_share'])} of its bandwidth; {figures(one['hidden_s_per_gb'])} s of "

@@ -130,8 +130,11 @@ def _node(node: Node) -> dict[str, str]:
                 "a node whose storage is a part of the catalogue, such as MaxE",
                 kind="unknown-storage",
             )
-    return {
+    found = {
         "capacity": f"{round(node.capacity_bytes or 0)}B",
         "read": f"{node.read_bytes_per_s:.3f}B",
         "write": f"{node.write_bytes_per_s:.3f}B",
     }
+    if node.network_bytes_per_s is not None:
+        found["network"] = f"{node.network_bytes_per_s:.3f}B"
+    return found

@@ -89,10 +89,13 @@ class SliceReport(TypedDict):
     hidden_s_per_gb: float
     #: Rate of its link.
     link_bytes_per_s: float
-    #: Rate at which it is loaded.
+    #: Rate at which it is loaded: the least of the link, the networks and the writes.
     load_bytes_per_s: float
     #: Share of its bandwidth of writes that loading uses.
     load_share: float
+    #: Bandwidth of the networks of its nodes in each direction; `None` if it is unknown, and then
+    #: never limits.
+    network_bytes_per_s: float | None
     #: Number of nodes.
     nodes: int
     #: Bandwidth of reads.
