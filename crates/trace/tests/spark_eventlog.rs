@@ -370,9 +370,19 @@ fn inputs_of_other_kinds_are_refused() {
     let stopped = Progress { stop: true.into(), ..Progress::default() };
     let error = EventLog::read(&log_of_3_5(), false, &stopped).unwrap_err();
     assert!(matches!(error, EventLogError::Stopped), "{error}");
-    // Two logs in one file.
-    let two = text_of(&log_of_3_5()).repeat(2);
-    assert!(matches!(not(two.as_bytes()), EventLogError::Bad { .. }));
+}
+
+#[test]
+fn two_logs_in_one_file_are_refused_also_without_malformed_lines() {
+    let one = text_of(&log_of_3_5());
+    let start = one.lines().position(|line| line.contains("SparkListenerApplicationStart"));
+    let second = one.lines().count() + start.unwrap() + 1;
+    let (_folder, path) = written(&one.repeat(2));
+    for skip_bad in [false, true] {
+        let error = EventLog::read(&path, skip_bad, &Progress::default()).unwrap_err();
+        let EventLogError::SecondApplication { line, .. } = error else { panic!("{error}") };
+        assert_eq!(line, second as u64);
+    }
 }
 
 #[test]

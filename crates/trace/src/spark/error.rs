@@ -69,6 +69,18 @@ pub enum EventLogError {
         /// What is wrong with it.
         why: String,
     },
+    /// The log has the events of several applications.
+    #[error(
+        "{path}, line {line}: a second application starts, and a log has one\n  \
+         try: a file for each application; the events of the second start at about this line",
+        path = .path.display()
+    )]
+    SecondApplication {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line, from 1.
+        line: u64,
+    },
     /// The log records no task that can be used.
     #[error("{path}: {why}\n  try: {hint}", path = .path.display())]
     Content {

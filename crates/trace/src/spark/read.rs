@@ -87,6 +87,7 @@ struct Reader {
 enum Line {
     Read,
     Ignored(String),
+    SecondApplication,
 }
 
 impl Reader {
@@ -150,6 +151,11 @@ impl Reader {
                     self.log.events += 1;
                     self.ignore(name);
                 }
+                // Not a malformed line: without it, the work of both would be that of one.
+                Ok(Line::SecondApplication) => {
+                    let (path, line) = (path.to_owned(), number);
+                    return Err(EventLogError::SecondApplication { path, line });
+                }
                 Err(error) if self.log.events == 0 => {
                     let why = match error.is_eof() {
                         true => "its first line is cut short".to_owned(),
@@ -199,7 +205,10 @@ impl Reader {
                 let event: LogStart = parse(text)?;
                 self.log.version = event.version;
             }
-            "SparkListenerApplicationStart" => self.application(parse(text)?)?,
+            "SparkListenerApplicationStart" if self.has_start => {
+                return Ok(Line::SecondApplication);
+            }
+            "SparkListenerApplicationStart" => self.application(parse(text)?),
             "SparkListenerApplicationEnd" => {
                 let event: ApplicationEnd = parse(text)?;
                 let end = self.at(event.timestamp);
@@ -273,16 +282,11 @@ impl Reader {
         at
     }
 
-    fn application(&mut self, event: ApplicationStart) -> Result<(), serde_json::Error> {
-        if self.has_start {
-            let why = "a second application starts: a log has one";
-            return Err(serde::de::Error::custom(why));
-        }
+    fn application(&mut self, event: ApplicationStart) {
         self.has_start = true;
         self.log.start = self.at(event.timestamp);
         self.log.name = event.name;
         self.log.id = event.id.unwrap_or_default();
-        Ok(())
     }
 
     fn executor_added(&mut self, event: ExecutorAdded) {
