@@ -143,12 +143,14 @@ fn peaks_of_one_per_cent_of_the_time_need_only_the_capacity() {
 #[test]
 fn full_cores_hide_demand_so_that_only_small_machines_are_judged() {
     let (_folder, trace) = traced(&load((0..100).map(|nth| if nth < 50 { 4.0 } else { 1.0 })));
-    let text = space() + &priced(&machine("huge", 64, 4.0, "64GiB", VOLUME, "10Gb"), 9.0);
+    let text = space() + &priced(&machine("huge", 64, 4.0, "16GiB", VOLUME, "10Gb"), 9.0);
     let report = answer(&survey(vec![trace], &text, &[1]));
     let huge = design(&report, "1 x huge");
     near(huge.used.cpu.unwrap(), 4.0 * 2.0 / (64.0 * 4.0));
     assert_eq!(huge.range["cpu"], [huge.used.cpu, None]);
     assert_eq!((huge.keeps_up, huge.short_of.as_slice()), (None, ["cpu"].as_slice()));
+    // More of its memory is used, but that keeps up for sure.
+    assert_eq!(huge.limited_by, "cpu");
     assert_eq!(design(&report, "1 x slow").keeps_up, Some(false));
     assert_eq!(verdict(&report), None);
     let maybe = report.extras.maybe.as_ref().unwrap();

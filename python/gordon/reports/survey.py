@@ -822,7 +822,8 @@ class ServiceReport(TypedDict):
     is_reference: bool
     #: Whether the design keeps up; `None` if the record leaves it open.
     keeps_up: bool | None
-    #: The resource with the highest use, relative to what is allowed.
+    #: The resource with the highest use relative to what is allowed, of `short_of` if it is not
+    #: empty.
     limited_by: str
     #: By resource: the recorded load times this number is the most with which it keeps up. Memory
     #: is left out, as its use is not in proportion to the load, and so are resources of unknown use

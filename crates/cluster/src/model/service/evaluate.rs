@@ -140,6 +140,17 @@ impl ServiceAnswer {
         overloads.fold(("cpu", 0.0), |most, one| if one.1 > most.1 { one } else { most })
     }
 
+    /// The resource with the highest use relative to what is allowed, of those without which the
+    /// design keeps up if there are any.
+    pub fn limited_by(&self, limit: f64) -> &'static str {
+        let (most, _) = self.limit(limit);
+        let short_of = self.short_of();
+        match short_of.contains(&most) {
+            true => most,
+            false => short_of.first().copied().unwrap_or(most),
+        }
+    }
+
     /// The resources that do not suffice; if there are none, those for which that is unknown.
     pub fn short_of(&self) -> Vec<&'static str> {
         let with = |wanted: Option<bool>| -> Vec<&'static str> {
@@ -465,7 +476,7 @@ impl<'a> ServiceModel<'a> {
             is_reference: self.is_reference(number),
             keeps_up: answer.keeps_up(),
             short_of: answer.short_of(),
-            limited_by: answer.limit(limit).0,
+            limited_by: answer.limited_by(limit),
             used: answer.uses.map(|used| used.map(|used| used.best.p99)),
             peak: answer.uses.map(|used| used.map(|used| used.best.peak)),
             range: ranges.collect(),

@@ -29,7 +29,8 @@ pub struct ServiceReport {
     /// Resources without which it keeps up: those that do not suffice, or for which that is
     /// unknown.
     pub short_of: Vec<&'static str>,
-    /// The resource with the highest use, relative to what is allowed.
+    /// The resource with the highest use relative to what is allowed, of `short_of` if it is not
+    /// empty.
     pub limited_by: &'static str,
     /// By resource: the use that is not exceeded in 99 % of the time; `None` if it is unknown.
     #[serde(rename = "use")]

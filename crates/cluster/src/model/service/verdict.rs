@@ -133,12 +133,7 @@ pub(super) fn conclude(model: &ServiceModel<'_>, chosen: &Chosen) -> ServiceConc
     let recommended = wanted.chain(usual).find_map(|(name, by)| Some((best(name)?, by)));
     let near = |number: u64| {
         let answer = model.answer(number);
-        let (limit, _) = answer.limit(model.limit());
-        let short_of = answer.short_of();
-        let resource = match short_of.contains(&limit) {
-            true => limit,
-            false => short_of.first().copied().unwrap_or(limit),
-        };
+        let resource = answer.limited_by(model.limit());
         let used = answer.uses.named().find(|(name, _)| *name == resource);
         NearService {
             design: model.named(number),
