@@ -667,3 +667,18 @@ def test_a_setting_of_a_list_names_one_of_it(run: Run, trace: str) -> None:
         ran = run("survey", *words, "--set", f"machines.box.{key}=2")
         assert (ran.status, ran.kind) == (1, "no-choice"), ran.err
         assert "1 to 3" in ran.err
+
+
+@pytest.mark.parametrize("words", [(), ("--service",), ("--nodes", "1,2")])
+def test_a_machine_and_its_number_name_one_design_and_have_their_sources(
+    run: Run, trace: str, words: tuple[str, ...]
+) -> None:
+    """The machines of this space have several storages; of an event log, on any number of nodes."""
+    of = "spark-sort" if "--nodes" in words else trace
+    result = answer(run, of, "--space", "modern", *words)
+    designs = {(row["machine"], row["nodes"]): row["id"] for row in result["designs"]}
+    assert len(designs) == len(result["designs"])
+    verdict = result["verdict"] or result["maybe"]
+    assert designs[verdict["machine"], verdict["nodes"]] == verdict["id"]
+    sourced = {one["part"] for one in result["parameters"] if one["kind"] == "machine"}
+    assert sourced == {machine.partition("/")[0] for machine, _ in designs}

@@ -22,6 +22,7 @@ from gordon.reports.survey import BillReport, JobReport, Operation, TasksTime
 from gordon.survey import doubts
 from gordon.survey import space as spaces
 from gordon.survey.doubts import Sensitivity
+from gordon.survey.machines import machine_of
 from gordon.survey.results import (
     JobResult,
     MachineDesign,
@@ -169,13 +170,13 @@ def tco(
     if nodes is None and "load" in result:
         nodes = result["load"]["nodes"]
     row = _design(result, node, nodes)
-    made = _of(result, row)
     if price_year is not None and row["storage_part"] is None:
         raise GordonError(
             f"--price-year {price_year}: {row['machine']} has no drives of the catalogue",
             "leave out --price-year, or a machine that is bought, such as --node framework-desktop",
             kind="no-drives",
         )
+    made = _of(result, row)
     if rent is not None:
         _check_owned(made, rent)
         is_space = rent in spaces.names() or spaces.path(rent) is not None
@@ -315,7 +316,7 @@ def _design(result: _Result, node: str, nodes: int | None) -> _Row:
     """The design of a node. Raises GordonError if there is none, or several."""
     rows: list[_Row] = list(result["designs"])
     machine = node.partition("/")[0]
-    of_machine = [row for row in rows if row["machine"].partition("/")[0] == machine]
+    of_machine = [row for row in rows if machine_of(row["machine"]) == machine]
     if not of_machine:
         raise unknown("machine", machine, sorted({row["machine"] for row in rows}))
     wanted = min(row["nodes"] for row in of_machine) if nodes is None else nodes

@@ -434,7 +434,7 @@ class MachineReport(TypedDict):
     job: JobReport
     #: Fraction of the time by what takes it, 0 to 1: `cpu`, `storage`, `network`, `idle`.
     limits: dict[str, float]
-    #: Name of the machine.
+    #: Name of the machine, with what was chosen from its lists: `framework-desktop/nvme-tlc-1tb`.
     machine: str
     #: Size of main memory.
     memory_bytes: int
@@ -701,7 +701,7 @@ class TasksReport(TypedDict):
     is_reference: bool
     #: Fraction of the time by what takes it, 0 to 1.
     limits: dict[str, float]
-    #: Name of the machine.
+    #: Name of the machine, with what was chosen from its lists: `framework-desktop/nvme-tlc-1tb`.
     machine: str
     #: Size of main memory.
     memory_bytes: int
@@ -753,7 +753,7 @@ class TasksVerdict(TypedDict):
     fastest: str
     #: Id of the design.
     id: str
-    #: Its machine.
+    #: Its machine, with what was chosen from its lists.
     machine: str
     #: Its number of nodes.
     nodes: int
@@ -832,7 +832,7 @@ class ServiceReport(TypedDict):
     #: By resource with a `range`, but memory: `load_factor` at the upper end of the use, `None` if
     #: nothing bounds it, and at the lower end, `None` if that is 0.
     load_factor_range: dict[str, list[float | None]]
-    #: Name of the machine.
+    #: Name of the machine, with what was chosen from its lists: `framework-desktop/nvme-tlc-1tb`.
     machine: str
     #: Size of main memory.
     memory_bytes: int
@@ -935,7 +935,7 @@ class NearService(TypedDict):
 
     #: Its id.
     id: str
-    #: Name of the machine.
+    #: Name of the machine, with what was chosen from its lists.
     machine: str
     #: Number of nodes.
     nodes: int
@@ -956,7 +956,7 @@ class ServiceVerdict(TypedDict):
     by: ServiceVerdictBy
     #: Its id.
     id: str
-    #: Name of the machine.
+    #: Name of the machine, with what was chosen from its lists.
     machine: str
     #: Number of nodes.
     nodes: int
@@ -1071,7 +1071,7 @@ class MeanMachine(TypedDict):
     job: MeanOutcome
     #: Fraction of the time by what takes it, 0 to 1.
     limits: dict[str, float]
-    #: Name of the machine.
+    #: Name of the machine, with what was chosen from its lists: `framework-desktop/nvme-tlc-1tb`.
     machine: str
     #: Size of main memory.
     memory_bytes: int

@@ -172,7 +172,8 @@ class OfMachines(Model[Report, Answer]):
 
     def parameters(self, shown: Collection[str]) -> list[Parameter]:
         """The numbers of these machines and of the parts, with their sources."""
-        listed = [machine for machine in self.chosen["machines"] if machine["id"] in shown]
+        ids = {machine_of(name) for name in shown}
+        listed = [machine for machine in self.chosen["machines"] if machine["id"] in ids]
         return (
             machine_parameters.of_machines(listed, self.chosen.get("sources", {}))
             + parameters.rows(self.parts.used)
@@ -285,7 +286,7 @@ def ranked(
     rows = [
         Ranked(
             row["id"],
-            row["machine"].partition("/")[0],
+            machine_of(row["machine"]),
             row["storage_part"],
             bill,
             (times[row["id"]]["time_s_low"], times[row["id"]]["time_s_high"]),
@@ -423,10 +424,16 @@ def _ownership(space: spaces.Space) -> Config:
     return {} if ownership is None else {"space": {space["name"]: {"ownership": ownership}}}
 
 
+def machine_of(name: str) -> str:
+    """The id of a machine in its space, from its name with the choices of storage and network."""
+    return name.partition("/")[0]
+
+
 def noun(rows: Sequence[MachineDesign]) -> str:
     """The noun of a row: a machine, or a design where a machine has several storages, networks or
     numbers of nodes."""
-    return "machine" if all(row["id"] == row["machine"] for row in rows) else "design"
+    is_machine = all(row["id"] == machine_of(row["machine"]) for row in rows)
+    return "machine" if is_machine else "design"
 
 
 def in_nodes(result: JobResult) -> str:

@@ -18,6 +18,7 @@ from gordon.survey.machines import (
     compared,
     in_nodes,
     is_notable,
+    machine_of,
     noun,
     outcome,
     recommended,
@@ -90,7 +91,7 @@ def sources(
     parameters: list[Parameter], notable: Sequence[MachineDesign] | Sequence[TasksDesign]
 ) -> list[Parameter]:
     """The values of these machines, then those of their storage parts and measured storages."""
-    ids = list(dict.fromkeys(row["machine"] for row in notable))
+    ids = list(dict.fromkeys(machine_of(row["machine"]) for row in notable))
     parts = {row["storage_part"] for row in notable}
     machines = [p for p in parameters if p["kind"] == "machine" and p["part"] in ids]
     machines.sort(key=lambda p: ids.index(p["part"]))

@@ -25,6 +25,7 @@ from gordon.survey.machines import (
     OfMachines,
     known,
     left_out,
+    machine_of,
     ranked_by,
     unknown_of,
 )
@@ -174,7 +175,7 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
         if figure is None or operation is None:
             return None
         rows = [
-            Ranked(row["id"], row["machine"], row["storage_part"], bill, None)
+            Ranked(row["id"], machine_of(row["machine"]), row["storage_part"], bill, None)
             for row in designs
             if (bill := row["bill"]) is not None
             and row["keeps_up"]

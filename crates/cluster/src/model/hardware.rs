@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Hardware {
     /// Name of the design, such as `2 x m5.large`.
     pub id: String,
-    /// Name of the machine.
+    /// Name of the machine, with what was chosen from its lists: `framework-desktop/nvme-tlc-1tb`.
     pub machine: String,
     /// Number of nodes.
     pub nodes: u32,
@@ -36,12 +36,11 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    /// The hardware of a machine of `space`, with the names that its survey gives it.
+    /// The hardware of a machine of `space`, with the name that its survey gives the design.
     pub(super) fn of(
         space: &MachineSpace<'_>,
         design: &MachineDesign<'_>,
         id: String,
-        machine: String,
         nodes: u32,
         price_per_month: Option<f64>,
     ) -> Self {
@@ -49,7 +48,7 @@ impl Hardware {
         let parts = design.machine;
         Self {
             id,
-            machine,
+            machine: design.id(),
             nodes,
             summary: parts.summary.clone(),
             cores: *parts.cores,

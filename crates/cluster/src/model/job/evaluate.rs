@@ -209,7 +209,6 @@ impl<'a> JobModel<'a> {
                 self.space,
                 design,
                 self.space.id(design),
-                design.machine.id.clone(),
                 design.nodes,
                 self.price_per_month(design),
             ),

@@ -273,7 +273,7 @@ impl<'a> ServiceModel<'a> {
     pub(super) fn named(&self, number: u64) -> NamedService {
         NamedService {
             id: self.name(number),
-            machine: self.parts_of(number).0.machine.id.clone(),
+            machine: self.parts_of(number).0.id(),
             nodes: self.nodes(number),
         }
     }
@@ -467,7 +467,6 @@ impl<'a> ServiceModel<'a> {
                 self.space,
                 design,
                 self.name(number),
-                design.machine.id.clone(),
                 self.survey.nodes[at],
                 answer.price,
             ),

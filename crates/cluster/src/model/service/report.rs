@@ -138,7 +138,7 @@ pub enum ServiceVerdictBy {
 pub struct NamedService {
     /// Its id.
     pub id: String,
-    /// Name of the machine.
+    /// Name of the machine, with what was chosen from its lists.
     pub machine: String,
     /// Number of nodes.
     pub nodes: u32,

@@ -470,7 +470,6 @@ impl<'a> TasksModel<'a> {
                 &self.space.machines,
                 design,
                 self.name(number),
-                design.id(),
                 nodes,
                 self.price_per_month(number),
             ),

@@ -160,7 +160,7 @@ pub struct ApplicationReport {
 pub struct TasksVerdict {
     /// Id of the design.
     pub id: String,
-    /// Its machine.
+    /// Its machine, with what was chosen from its lists.
     pub machine: String,
     /// Its number of nodes.
     pub nodes: u32,
