@@ -182,6 +182,8 @@ def test_bad_options_are_refused(run: Run, tmp_path: Path) -> None:
     refused("--buffer", "1TiB", kind="impossible", named="--buffer")
     refused("--buffer", "much", kind="config-error", named="buffer")
     refused("--max-age", "0s", kind="impossible", named="--max-age")
+    refused("--link", "fast", kind="bad-quantity", named="--link fast")
+    refused("--link", "0Gb", kind="bad-number", named="--link 0Gb")
     refused("--rates", "1,x", kind="bad-quantity", named="--rates")
     refused("--rates", "-1", kind="impossible", named="--rates")
     refused("--replicas", "1", kind="", named="--replicas", status=2)

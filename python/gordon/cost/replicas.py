@@ -22,7 +22,7 @@ from gordon.options import Path, Progress, dealt, keywords
 from gordon.options.costs import ReplicasOptions
 from gordon.options.explicit import explicit
 from gordon.options.loads import BenchLoad, TraceLoad
-from gordon.quantity import number, value
+from gordon.quantity import number, positive, value
 from gordon.reports.devices import ArrangementReport, ReplicasReport
 from gordon.runs import as_json
 from gordon.untyped import Config
@@ -135,7 +135,7 @@ def replicas(
         "buffer": how.buffer,
         "max_age": how.max_age,
         "spin_down": how.spin_down,
-        "link_bytes_per_s": _core.parse_rate(how.link),
+        "link_bytes_per_s": positive("--link", how.link, _core.parse_rate, "--link 1Gb"),
         "rates": [_rate(rate) for rate in how.rates],
         "seed": how.seed,
     }
