@@ -172,8 +172,9 @@ def test_executors_need_the_cores_and_the_memory_of_a_machine(tmp_path: Path) ->
     )
     (row,) = halves["designs"]
     assert (row["executors_per_node"], row["slots_per_node"]) == (2, 8)
-    with pytest.raises(gordon.GordonError, match="no machine holds one"):
+    with pytest.raises(gordon.GordonError, match="the largest is large") as refusal:
         survey.run(ONE_HOST, space=made, set="executor.memory=1TiB")
+    assert "--set executor.memory=" in refusal.value.hint
 
 
 def test_a_stage_of_more_partitions_has_shorter_tasks(tmp_path: Path) -> None:

@@ -170,6 +170,9 @@ fn hint(what: &str) -> &'static str {
         "nodes" => "--nodes 2..8",
         "partitions" => "--partitions 200",
         "headroom" => "--headroom 30%",
+        "executor" => {
+            "--set executor.memory=4GiB, --set executor.cores=2, or a space with larger machines"
+        }
         goal if goal.starts_with("goals.") => {
             "correct --deadline, --max-power, --max-price, --min-life or --objective"
         }

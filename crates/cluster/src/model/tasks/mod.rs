@@ -203,11 +203,19 @@ impl Survey for TasksSurvey {
                 Err(why) => refused.push(Refusal { machine: design.id(), why }),
             }
         }
-        if let (true, Some(first)) = (held.is_empty(), refused.first()) {
-            return Err(ClusterError::Impossible {
-                what: "executor".into(),
-                why: format!("no machine holds one; {}: {}", first.machine, first.why),
-            });
+        if held.is_empty() {
+            let size = |at: &usize| {
+                let machine = machines.designs[*at].machine;
+                (machine.memory.0, *machine.cores)
+            };
+            if let Some(Refusal { machine, why }) =
+                (0..refused.len()).max_by_key(size).map(|at| &refused[at])
+            {
+                return Err(ClusterError::Impossible {
+                    what: "executor".into(),
+                    why: format!("no machine holds one; the largest is {machine}: {why}"),
+                });
+            }
         }
         Ok(TasksSpace { machines, held, refused, nodes, application, log_warnings: log.warnings })
     }
