@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -285,6 +286,21 @@ def test_the_report_draws_the_load(run: Run, tmp_path: Path) -> None:
     assert "hours since the start" in page
     for title in ("busy cores", "memory, GB", "disk, MB/s", "network, MB/s"):
         assert title in page
+
+
+@needs_browser
+def test_the_page_has_the_front_of_the_survey(run: Run, tmp_path: Path) -> None:
+    # A peak of 0.5 % of the time decides, and the speed of the recorded machine is unknown.
+    samples = record(count=200, interval=600, user=10.0)
+    samples[7]["cpu-load"][0] |= {"user": 60.0, "idle": 40.0}
+    trace = converted(run, samples, "web1")
+    words = (trace, "--objective", "tco", "--nodes", "1..8")
+    result = answer(run, *words)
+    assert run("survey", *words, "--space", "own.toml", "--service", "-o", "out.html").status == 0
+    page = drawn(tmp_path / "out.html", tmp_path)
+    table = re.search(r'<table id="bill-table">(.*?)</table>', page, re.DOTALL)
+    assert table is not None
+    assert set(re.findall(r"<tr><th[^>]*>([^<]*)</th><td", table[1])) == set(result["front"])
 
 
 def test_the_survey_of_a_job_points_to_service_for_a_record_that_looks_like_one(run: Run) -> None:

@@ -12,7 +12,7 @@
   const outcome = (d) => d.job || d.tasks;
   const greatest = (d) => Math.max(...Object.values(d.use).filter((value) => value !== null));
   const at = (d) => (isService ? 100 * greatest(d) : outcome(d).time_s);
-  const compared = (d) => (isService ? greatest(d) : outcome(d).time_s_high);
+  const compared = (d) => (isService ? d.relative_use : outcome(d).time_s_high);
   const title = isService ? "greatest use, %" : "time, s";
   const sum = (...parts) => (parts.some((part) => part === null) ? null : parts.reduce((a, b) => a + b, 0));
   const times = (value, factor) => (value === null ? null : value * factor);

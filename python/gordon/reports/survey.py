@@ -852,6 +852,10 @@ class ServiceReport(TypedDict):
     #: By resource whose use the record leaves open: the ends of `use`; the upper end is `None` if
     #: nothing bounds it.
     range: dict[str, list[float | None]]
+    #: The greatest use of a resource relative to what is allowed, by the upper ends that are known:
+    #: what the front compares with the cost. A design with at most 1 keeps up if all uses are
+    #: known.
+    relative_use: float
     #: By resource: number of samples that exceed the capacity.
     samples_over_capacity: dict[str, int | None]
     #: By resource: number of samples that do not leave the headroom.

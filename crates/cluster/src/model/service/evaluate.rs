@@ -476,6 +476,7 @@ impl<'a> ServiceModel<'a> {
             keeps_up: answer.keeps_up(),
             short_of: answer.short_of(),
             limited_by: answer.limited_by(limit),
+            relative_use: answer.limit(limit).1,
             used: answer.uses.map(|used| used.map(|used| used.best.p99)),
             peak: answer.uses.map(|used| used.map(|used| used.best.peak)),
             range: ranges.collect(),
