@@ -682,3 +682,13 @@ def test_a_machine_and_its_number_name_one_design_and_have_their_sources(
     assert designs[verdict["machine"], verdict["nodes"]] == verdict["id"]
     sourced = {one["part"] for one in result["parameters"] if one["kind"] == "machine"}
     assert sourced == {machine.partition("/")[0] for machine, _ in designs}
+
+
+def test_a_machine_with_a_slash_in_its_name_has_its_sources(run: Run, trace: str) -> None:
+    storages = 'storage = ["nvme-tlc-1tb", "nvme-qlc-2tb"]'
+    text = MACHINES.replace('id = "large"', 'id = "own/large"')
+    Path("own.toml").write_text(text.replace('storage = "nvme-tlc-1tb"', storages))
+    result = answer(run, trace, "--space", "own.toml")
+    assert "own/large/nvme-qlc-2tb" in {row["machine"] for row in result["designs"]}
+    sourced = {one["part"] for one in result["parameters"] if one["kind"] == "machine"}
+    assert sourced == {"small", "own/large", "worse"}

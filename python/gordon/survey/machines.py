@@ -172,8 +172,11 @@ class OfMachines(Model[Report, Answer]):
 
     def parameters(self, shown: Collection[str]) -> list[Parameter]:
         """The numbers of these machines and of the parts, with their sources."""
-        ids = {machine_of(name) for name in shown}
-        listed = [machine for machine in self.chosen["machines"] if machine["id"] in ids]
+        listed = [
+            machine
+            for machine in self.chosen["machines"]
+            if any(is_of(name, machine["id"]) for name in shown)
+        ]
         return (
             machine_parameters.of_machines(listed, self.chosen.get("sources", {}))
             + parameters.rows(self.parts.used)
@@ -427,6 +430,11 @@ def _ownership(space: spaces.Space) -> Config:
 def machine_of(name: str) -> str:
     """The id of a machine in its space, from its name with the choices of storage and network."""
     return name.partition("/")[0]
+
+
+def is_of(name: str, id: str) -> bool:
+    """Whether a name is that of this machine, alone or with choices of storage and network."""
+    return name == id or name.startswith(f"{id}/")
 
 
 def noun(rows: Sequence[MachineDesign]) -> str:

@@ -4,7 +4,7 @@ One HTML file that works offline, like the report of designs. The same result gi
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from gordon import notices
@@ -18,7 +18,7 @@ from gordon.survey.machines import (
     compared,
     in_nodes,
     is_notable,
-    machine_of,
+    is_of,
     noun,
     outcome,
     recommended,
@@ -87,14 +87,23 @@ def _remarks(row: MachineDesign, verdict: str | None) -> list[str]:
     return (["verdict"] if row["id"] == verdict else []) + remarks(row)
 
 
+def of_machines(parameters: list[Parameter], names: Collection[str]) -> list[Parameter]:
+    """The values of the machines with these names, alone or with choices of storage and network."""
+    return [
+        p
+        for p in parameters
+        if p["kind"] == "machine" and any(is_of(name, p["part"]) for name in names)
+    ]
+
+
 def sources(
     parameters: list[Parameter], notable: Sequence[MachineDesign] | Sequence[TasksDesign]
 ) -> list[Parameter]:
     """The values of these machines, then those of their storage parts and measured storages."""
-    ids = list(dict.fromkeys(machine_of(row["machine"]) for row in notable))
+    names = list(dict.fromkeys(row["machine"] for row in notable))
     parts = {row["storage_part"] for row in notable}
-    machines = [p for p in parameters if p["kind"] == "machine" and p["part"] in ids]
-    machines.sort(key=lambda p: ids.index(p["part"]))
+    machines = of_machines(parameters, names)
+    machines.sort(key=lambda p: [is_of(name, p["part"]) for name in names].index(True))
     parts |= {p["value"] for p in machines if _MEASURED.fullmatch(p["key"])}
     return machines + [p for p in parameters if p["kind"] != "machine" and p["part"] in parts]
 

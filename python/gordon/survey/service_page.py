@@ -9,8 +9,7 @@ from gordon.parameters import Parameter
 from gordon.report import page
 from gordon.survey import bill_page, entries
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines import machine_of
-from gordon.survey.machines_page import money
+from gordon.survey.machines_page import money, of_machines
 from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.results import ServiceDesign, ServiceResult
 from gordon.survey.service import (
@@ -53,7 +52,6 @@ def render(result: ServiceResult) -> str:
 
 def _used(parameters: list[Parameter], notable: list[ServiceDesign]) -> list[Parameter]:
     """The values of these machines, then those of their storage parts."""
-    ids = {machine_of(row["machine"]) for row in notable}
     parts = {row["storage_part"] for row in notable}
-    machines = [p for p in parameters if p["kind"] == "machine" and p["part"] in ids]
+    machines = of_machines(parameters, {row["machine"] for row in notable})
     return machines + [p for p in parameters if p["kind"] != "machine" and p["part"] in parts]
