@@ -51,6 +51,10 @@ KINDS = {
     "ConvertResult": ["gordon.reports.trace.ConversionReport"],
     "ActivityResult": ["gordon.reports.trace.ActivityReport"],
     "AnonymiseResult": ["gordon.reports.trace.AnonymiseReport"],
+    "SummaryResult": [
+        *("gordon.trace.summary.ShownTrace", "gordon.trace.summary.ShownNodes"),
+        "gordon.trace.summary.ShownJobs",
+    ],
 }
 #: Kinds that stand for several, by name: a result is one of these, with the keys of any.
 UNIONS = {

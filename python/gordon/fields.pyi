@@ -113,12 +113,14 @@ from gordon.reports.plan import RemedyLink as _reports_plan_RemedyLink
 from gordon.reports.plan import RemedyOverlap as _reports_plan_RemedyOverlap
 from gordon.reports.plan import RemedySlices as _reports_plan_RemedySlices
 from gordon.reports.plan import SliceReport as _reports_plan_SliceReport
+from gordon.reports.shared import DeviceSummary as _reports_shared_DeviceSummary
 from gordon.reports.shared import InputNote as _reports_shared_InputNote
 from gordon.reports.shared import LatencySummary as _reports_shared_LatencySummary
 from gordon.reports.shared import MechanismTime as _reports_shared_MechanismTime
 from gordon.reports.shared import NamedStage as _reports_shared_NamedStage
 from gordon.reports.sort import Phase as _reports_sort_Phase
 from gordon.reports.sort import Plan as _reports_sort_Plan
+from gordon.reports.spark import RecordedStages as _reports_spark_RecordedStages
 from gordon.reports.storage import MeasuredPoint as _reports_storage_MeasuredPoint
 from gordon.reports.storage import SimulatedPoint as _reports_storage_SimulatedPoint
 from gordon.reports.storage import TargetDescription as _reports_storage_TargetDescription
@@ -140,12 +142,14 @@ from gordon.reports.survey import Timeline as _reports_survey_Timeline
 from gordon.reports.survey import Verdict as _reports_survey_Verdict
 from gordon.reports.trace import ActivityReport as _reports_trace_ActivityReport
 from gordon.reports.trace import AnonymiseReport as _reports_trace_AnonymiseReport
+from gordon.reports.trace import BlockSummary as _reports_trace_BlockSummary
 from gordon.reports.trace import CaptureOutcome as _reports_trace_CaptureOutcome
 from gordon.reports.trace import ConversionReport as _reports_trace_ConversionReport
 from gordon.reports.trace import HostReport as _reports_trace_HostReport
 from gordon.reports.trace import Manifest as _reports_trace_Manifest
 from gordon.reports.trace import RequestLine as _reports_trace_RequestLine
 from gordon.reports.trace import RequestTotals as _reports_trace_RequestTotals
+from gordon.reports.trace import SampleSeries as _reports_trace_SampleSeries
 from gordon.reports.workload import CorpusFile as _reports_workload_CorpusFile
 from gordon.reports.workload import CorpusParameters as _reports_workload_CorpusParameters
 from gordon.reports.workload import KindCount as _reports_workload_KindCount
@@ -193,6 +197,9 @@ from gordon.sweep.result import Effect as _sweep_result_Effect
 from gordon.sweep.result import InputFile as _sweep_result_InputFile
 from gordon.sweep.result import Sample as _sweep_result_Sample
 from gordon.sweep.result import SweepReport as _sweep_result_SweepReport
+from gordon.trace.summary import ShownJobs as _trace_summary_ShownJobs
+from gordon.trace.summary import ShownNodes as _trace_summary_ShownNodes
+from gordon.trace.summary import ShownTrace as _trace_summary_ShownTrace
 from gordon.workload.data import CorpusFolder as _workload_data_CorpusFolder
 
 KINDS: dict[str, list[str]]
@@ -2493,3 +2500,49 @@ class AnonymiseResult(Result[_reports_trace_AnonymiseReport]):
     def __getitem__(self, key: Literal["replaced"]) -> dict[str, int]: ...
     @overload
     def __getitem__(self, key: Literal["traces"]) -> int: ...
+
+class SummaryResult(
+    Result[_trace_summary_ShownTrace | _trace_summary_ShownNodes | _trace_summary_ShownJobs]
+):
+    block: _reports_trace_BlockSummary | None
+    devices: list[_reports_shared_DeviceSummary]
+    kinds: dict[str, Literal["measured", "scaled", "estimated", "missing"]]
+    manifest: _reports_trace_Manifest
+    path: str
+    read_amplification: float | None
+    samples: _reports_trace_SampleSeries
+    warnings: list[str]
+    application: _reports_spark_RecordedStages
+    name: str
+    nodes: list[_trace_summary_ShownTrace]
+    folder: str
+    run: _run_report_RunReport
+    jobs: list[_trace_summary_ShownTrace | _trace_summary_ShownNodes]
+    @overload  # type: ignore[override]
+    def __getitem__(self, key: Literal["block"]) -> _reports_trace_BlockSummary | None: ...
+    @overload
+    def __getitem__(self, key: Literal["devices"]) -> list[_reports_shared_DeviceSummary]: ...
+    @overload
+    def __getitem__(
+        self, key: Literal["kinds"]
+    ) -> dict[str, Literal["measured", "scaled", "estimated", "missing"]]: ...
+    @overload
+    def __getitem__(self, key: Literal["manifest"]) -> _reports_trace_Manifest: ...
+    @overload
+    def __getitem__(self, key: Literal["path", "name", "folder"]) -> str: ...
+    @overload
+    def __getitem__(self, key: Literal["read_amplification"]) -> float | None: ...
+    @overload
+    def __getitem__(self, key: Literal["samples"]) -> _reports_trace_SampleSeries: ...
+    @overload
+    def __getitem__(self, key: Literal["warnings"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, key: Literal["application"]) -> _reports_spark_RecordedStages: ...
+    @overload
+    def __getitem__(self, key: Literal["nodes"]) -> list[_trace_summary_ShownTrace]: ...
+    @overload
+    def __getitem__(self, key: Literal["run"]) -> _run_report_RunReport: ...
+    @overload
+    def __getitem__(
+        self, key: Literal["jobs"]
+    ) -> list[_trace_summary_ShownTrace | _trace_summary_ShownNodes]: ...

@@ -119,7 +119,7 @@ class Result(_Base, Generic[T_co]):
     def tables(self) -> list[str]:
         """The names of the tables of the result; the one that stands for the whole is first."""
         names = list(self._tables())
-        return sorted(names, key=lambda name: name != self.ROWS)
+        return sorted(names, key=lambda name: name != self._rows())
 
     def table(self, name: str | None = None) -> "Table":
         """A table, for libraries that read Arrow: `pyarrow.table(t)`, `polars.DataFrame(t)`.
@@ -129,10 +129,14 @@ class Result(_Base, Generic[T_co]):
     def columns(self, name: str | None = None) -> Columns:
         """The columns of a table as lists, by name. Raises GordonError for an unknown name."""
         tables = self._tables()
-        name = self.ROWS if name is None else name
+        name = self._rows() if name is None else name
         if name not in tables:
             raise unknown("table", name, list(tables))
         return tables[name]
+
+    def _rows(self) -> str:
+        """The name of the table that stands for the whole."""
+        return self.ROWS
 
     def _tables(self) -> dict[str, Columns]:
         """The columns of all tables."""
@@ -167,12 +171,14 @@ class Result(_Base, Generic[T_co]):
             self.table(name).write(fspath(place / f"{name}.parquet"))
 
     def to_csv(self, name: str | None = None) -> str:
-        """A table as CSV. Raises GordonError for an unknown name."""
+        """A table as CSV, with `true` and `false` as in JSON. Raises GordonError for an unknown
+        name."""
         found = self.columns(name)
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(found)
-        writer.writerows(zip(*found.values(), strict=True))
+        for row in zip(*found.values(), strict=True):
+            writer.writerow([str(one).lower() if isinstance(one, bool) else one for one in row])
         return text.getvalue()
 
     def html(self) -> str:

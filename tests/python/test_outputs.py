@@ -1,5 +1,9 @@
-"""A command that cannot write its output fails before it works."""
+"""A command that cannot write its output fails before it works; one with a table writes it in every
+format."""
 
+import csv
+import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +19,10 @@ ALSO = {
     "doctor": [],
     "reproduce flashcache": [],
     "trace formats": [],
+    "flash presets": [],
+    "disk presets": [],
+    "cache presets": [],
+    "cache policies": [],
     "spaces list": [],
     "spaces update": ["--from", "in"],
     "parts list": [],
@@ -144,6 +152,10 @@ def test_no_output_destroys_what_a_command_reads(
         "workload list",
         "spaces list",
         "parts list",
+        "flash presets",
+        "disk presets",
+        "cache presets",
+        "cache policies",
         "meter list",
         "meter record",
         "sort generate",
@@ -199,3 +211,73 @@ def test_two_names_of_one_file_are_one_output(
     monkeypatch.chdir(tmp_path)
     ran = run("survey", "in", "--json", "out", "--csv", "./out")
     ran.refused("path-in-use", "two outputs have the path")
+
+
+#: Commands whose result is in sentences, without a table.
+NO_TABLE = {
+    *("trace convert", "trace anonymise", "spaces update", "workload data", "flash wa", "disk fit"),
+    *("cache generate", "cache serve", "cache stat", "cache purge", "cache check", "cache warm"),
+    *("block create", "block serve", "block stat", "block check", "block export"),
+    *("sort generate", "sort validate"),
+}
+#: Commands that print a file or a stream, or run another command.
+NO_RESULT = {
+    *("demo", "trace agent", "trace record", "disk probe", "meter watch", "schema"),
+    *("cost inputs", "flash show", "disk show", "cache show", "parts show", "spaces show"),
+}
+
+
+def test_every_command_with_a_table_writes_json_csv_and_parquet() -> None:
+    lacking = {}
+    for name, command in commands(gordon):
+        known = {flag for option in command.params for flag in option.opts}
+        wanted = set() if name in NO_RESULT else {"--json"}
+        if wanted and name not in NO_TABLE:
+            wanted |= {"--csv", "--parquet"}
+        if wanted - known:
+            lacking[name] = wanted - known
+    assert lacking == {}
+
+
+LISTS = {
+    "trace formats": "formats",
+    "parts list": "parts",
+    "spaces list": "spaces",
+    "workload list": "jobs",
+    "cache policies": "policies",
+    "cache presets": "presets",
+    "disk presets": "presets",
+    "flash presets": "presets",
+    "doctor": "findings",
+    "meter list": "meters",
+    "cost grids": "grids",
+    "trace show spark-sort": "stages",
+    "sort extrapolate": "systems",
+    "compare web.parquet nvme-tlc-1tb sata-7200-1tb": "devices",
+    "flash compare nvme-tlc-1tb mqsim-mlc-512g --pattern mixed --requests 100": "devices",
+    "flash bench --pattern mixed --requests 100": "series",
+    "cache sweep web.parquet --dram 1MiB,2MiB": "caches",
+    "cache latency web.parquet --dram 1MiB": "points",
+    "storage characterise --preset nvme-tlc-1tb --sizes 64KiB --depths 1": "points",
+}
+
+
+@pytest.mark.parametrize("words", LISTS)
+def test_a_table_has_the_same_rows_in_csv_and_parquet(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.chdir(tmp_path)
+    if "web.parquet" in words:
+        load = ["--files", "100MB", "--requests", "1k", "-o", "web.parquet"]
+        made = run("cache", "generate", "surge", *load)
+        assert made.status == 0, made.err
+    ran = run(*words.split(), "--csv", "-", "--parquet", "tables", "--json", "all.json")
+    assert ran.status == 0, ran.err
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    table = pq.read_table(tmp_path / "tables" / f"{LISTS[words]}.parquet")
+    assert rows
+    assert list(rows[0]) == table.column_names
+    assert len(rows) == table.num_rows
+    listed = json.loads((tmp_path / "all.json").read_text()).get(LISTS[words])
+    assert listed is None or len(listed) == len(rows)

@@ -18,6 +18,7 @@ from gordon.options.blocks import (
     WearPlot,
 )
 from gordon.options.devices import Array, DiskDevice, FlashPreset
+from gordon.options.outputs import Tables
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
@@ -171,18 +172,19 @@ def export(image: str, out: str, json_path: str | None) -> None:
 @block.command()
 @image
 @command.of(WearPlot)
-@options.json_out
-def wear(image: str, plot: str | None, json_path: str | None) -> None:
+@options.tables_out()
+def wear(image: str, plot: str | None, to: Tables) -> None:
     """Show how often the blocks of an image were erased."""
     from gordon import block as blocks
     from gordon.cli import output
     from gordon.cli.block_view import plot_wear, worn
 
-    output.check(json_path, plot=plot, used=[image])
+    output.check(to=to, plot=plot, used=[image])
     report = blocks.wear(image)
     output.finish(
         lambda console: worn(console, image, report.report),
-        [(json_path, report)],
-        [(plot, lambda path: plot_wear(path, image, report.report))],
+        made=[(plot, lambda path: plot_wear(path, image, report.report))],
         is_quiet=True,
+        to=to,
+        result=report,
     )

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gordon.cli import options
-from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_generate import generate
 from gordon.cli.cache_latency import latency
 from gordon.cli.cache_serve import check, purge, serve, stat, warm
@@ -15,6 +14,7 @@ from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
 from gordon.options import command, completion, only_given
 from gordon.options.caches import Cache, DramPolicy, FlashCacheDesign, Warmup
+from gordon.options.outputs import CacheTables, Tables
 from gordon.untyped import Given
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ def cache() -> None:
 @click.argument("trace")
 @command.of(Cache, DramPolicy, Warmup, FlashCacheDesign)
 @of_trace
-@options.json_out
-@parquet_out
-def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any) -> None:
+@options.tables_out(CacheTables)
+def replay(trace: str, to: Tables, **given: Any) -> None:
     """Replay a trace through a cache.
 
     TRACE is a trace of objects (oracleGeneral, a web server's log), which are cached whole, or a
@@ -51,7 +50,7 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
     from gordon.cli import cache_view, flashcache_view, output
     from gordon.cli.progress import Progress
 
-    output.check(json_path, folder=parquet, used=[trace])
+    output.check(to=to, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
         # The kind of the result depends on the policy, which is one of the options.
         result: Any = cache.replay(trace, progress=progress.tick, **_given(given))
@@ -63,7 +62,7 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
         else:
             cache_view.show(console, result)
 
-    finish(result, screen, json_path=json_path, parquet=parquet)
+    output.finish(screen, to=to, result=result)
 
 
 def _given(given: Given) -> Given:
@@ -83,8 +82,8 @@ cache.add_command(latency)
 
 
 @cache.command()
-@options.json_out
-def policies(json_path: str | None) -> None:
+@options.tables_out()
+def policies(to: Tables) -> None:
     """List the replacement policies and their sources.
 
     Designs of two levels, DRAM with one of these policies and flash, are listed by `gordon cache
@@ -94,35 +93,30 @@ def policies(json_path: str | None) -> None:
     from gordon.cli import output
     from gordon.cli.terminal import Column
 
-    output.check(json_path)
+    output.check(to=to)
     rows = [
-        {"id": name, "evicts": what, "source": source} for name, what, source in cache.policies()
+        {"id": name, "evicts": what, "follows": source} for name, what, source in cache.policies()
     ]
     columns = [
         Column("name", [row["id"] for row in rows]),
         Column("evicts", [row["evicts"] for row in rows], wraps=True),
-        Column("follows", [row["source"] for row in rows], wraps=True),
+        Column("follows", [row["follows"] for row in rows], wraps=True),
     ]
-    output.table(columns, {"policies": rows}, json_path)
+    output.table(columns, "policies", rows, to)
 
 
 @cache.command()
-@options.json_out
-def presets(json_path: str | None) -> None:
+@options.tables_out()
+def presets(to: Tables) -> None:
     """List the designs of two levels."""
     from gordon.cache import flashcache
     from gordon.cli import output
-    from gordon.cli.terminal import Column
 
-    output.check(json_path)
+    output.check(to=to)
     rows = [
         {"id": name, "summary": flashcache.load(name)["summary"]} for name in flashcache.names()
     ]
-    columns = [
-        Column("name", [row["id"] for row in rows]),
-        Column("summary", [row["summary"] for row in rows], wraps=True),
-    ]
-    output.table(columns, {"presets": rows}, json_path)
+    output.summaries("presets", rows, to)
 
 
 @cache.command()

@@ -8,6 +8,7 @@ from gordon.cli import options
 from gordon.cli.cache_trace import of_trace
 from gordon.options import command, only_given
 from gordon.options.caches import SecondLevel
+from gordon.options.outputs import Tables
 
 if TYPE_CHECKING:
     from gordon.cache.results import ByLatency
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 @click.argument("trace")
 @command.of(SecondLevel)
 @of_trace
-@options.json_out
-def latency(trace: str, json_path: str | None, **given: Any) -> None:
+@options.tables_out()
+def latency(trace: str, to: Tables, **given: Any) -> None:
     """Vary the access latency of a second cache level.
 
     Figure 3 of the FlashCache paper: the network bandwidth of web servers with a page cache in DRAM
@@ -30,10 +31,10 @@ def latency(trace: str, json_path: str | None, **given: Any) -> None:
     from gordon.cli import output
     from gordon.cli.progress import Progress
 
-    output.check(json_path, used=[trace])
+    output.check(to=to, used=[trace])
     with Progress("replaying") as progress:
         result = cache.latency(trace, progress=progress.tick, **only_given(given))
-    output.finish(lambda console: _show(console, result.report), [(json_path, result)])
+    output.finish(lambda console: _show(console, result.report), to=to, result=result)
 
 
 def _show(console: "Output", report: "ByLatency") -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
 from gordon.options import command, only_given
 from gordon.options.caches import CacheSweep, Curve, ExactCurve, FlashCacheDesign, Warmup
+from gordon.options.outputs import CacheTables, Tables
 from gordon.untyped import Given
 
 
@@ -17,12 +17,9 @@ from gordon.untyped import Given
 @click.argument("trace")
 @command.of(CacheSweep, Warmup, FlashCacheDesign)
 @of_trace
-@options.json_out
+@options.tables_out(CacheTables)
 @options.report_out
-@parquet_out
-def sweep(
-    trace: str, json_path: str | None, report: str | None, parquet: str | None, **given: Any
-) -> None:
+def sweep(trace: str, to: Tables, report: str | None, **given: Any) -> None:
     """Replay a trace through caches of many sizes and policies.
 
     The trace is read once, and the caches run on all cores. Each point equals the result of `gordon
@@ -32,17 +29,15 @@ def sweep(
     from gordon.cli import cache_view, output
     from gordon.cli.progress import Progress
 
-    output.check(json_path, report=report, folder=parquet, used=[trace])
+    output.check(to=to, report=report, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
         result = cache.sweep(trace, progress=progress.tick, **_given(given))
     announce_pipe(trace, given, result["points"][0]["input"])
-    pages = [(report, result.html)]
-    finish(
-        result,
+    output.finish(
         lambda console: cache_view.show_swept(console, result.report),
-        json_path=json_path,
-        parquet=parquet,
-        pages=pages,
+        [(report, result.html)],
+        to=to,
+        result=result,
     )
 
 
@@ -59,17 +54,9 @@ def _given(given: Given) -> Given:
 @click.argument("trace")
 @command.of(ExactCurve, Curve)
 @of_trace
-@options.json_out
+@options.tables_out(CacheTables)
 @options.report_out
-@parquet_out
-def mrc(
-    trace: str,
-    json_path: str | None,
-    report: str | None,
-    parquet: str | None,
-    exact: bool,
-    **given: Any,
-) -> None:
+def mrc(trace: str, to: Tables, report: str | None, exact: bool, **given: Any) -> None:
     """Compute the miss-ratio curve of LRU in one pass.
 
     With objects of one size, such as pages, and without sampling, the misses equal those of `gordon
@@ -81,14 +68,13 @@ def mrc(
 
     if exact and (given["sample"] is not None or given["keep"] is not None):
         raise click.UsageError("--exact counts every object: leave out --sample and --keep")
-    output.check(json_path, report=report, folder=parquet, used=[trace])
+    output.check(to=to, report=report, used=[trace])
     with reading(trace, given, objects=True), Progress("reading") as progress:
         result = cache.mrc(trace, progress=progress.tick, **only_given(given))
     announce_pipe(trace, given, result["input"])
-    finish(
-        result,
+    output.finish(
         lambda console: cache_view.show_curve(console, result.report),
-        json_path=json_path,
-        parquet=parquet,
-        pages=[(report, result.html)],
+        [(report, result.html)],
+        to=to,
+        result=result,
     )

@@ -9,6 +9,7 @@ from gordon.cli.trace_input import of_trace
 from gordon.options import command, completion, only_given
 from gordon.options.devices import Preconditioned
 from gordon.options.loads import Host
+from gordon.options.outputs import Tables
 
 
 @click.command()
@@ -23,12 +24,12 @@ from gordon.options.loads import Host
 @command.of(Preconditioned)
 @command.of(Host, without=["requests_out"])
 @of_trace
-@options.json_out
+@options.tables_out()
 @options.report_out
 def compare(
     trace: str,
     devices: tuple[str, ...],
-    json_path: str | None,
+    to: Tables,
     report: str | None,
     **given: Any,
 ) -> None:
@@ -47,8 +48,12 @@ def compare(
     from gordon.cli.progress import Part
     from gordon.cli.trace_input import reading
 
-    output.check(json_path, report=report, used=[trace, *devices])
+    output.check(to=to, report=report, used=[trace, *devices])
     with reading(trace, given, objects=False), Part("simulating") as progress:
         result = comparison.run(trace, devices, progress=progress.tick, **only_given(given))
-    files = [(json_path, result.report), (report, result.html)]
-    output.finish(lambda console: compare_view.show(console, result), files)
+    output.finish(
+        lambda console: compare_view.show(console, result),
+        [(report, result.html)],
+        to=to,
+        result=result,
+    )

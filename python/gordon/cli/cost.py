@@ -9,7 +9,7 @@ from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.costs import PetabyteOptions, PriceOptions, ReplicasOptions, TcoOptions
 from gordon.options.loads import BenchLoad, PatternOrTrace, TraceLoad
-from gordon.options.outputs import CostTables, ListTable, PetabyteTable, ReplicasTable, TcoTable
+from gordon.options.outputs import PetabyteTables, ReplicasTables, Tables, TcoTables
 
 
 @click.group(cls=options.InOrder)
@@ -19,11 +19,8 @@ def cost() -> None:
 
 @cost.command()
 @command.of(PetabyteOptions)
-@options.json_out
-@command.of(PetabyteTable, CostTables)
-def petabyte(
-    json_path: str | None, csv_path: str | None, parquet: str | None, **given: Any
-) -> None:
+@options.tables_out(PetabyteTables)
+def petabyte(to: Tables, **given: Any) -> None:
     """Compute the cost and power of storing a petabyte in DRAM, flash and disks.
 
     The model is that of section 6.2 of the Gordon paper: servers with as many media as they have
@@ -35,11 +32,14 @@ def petabyte(
     from gordon.cost import petabyte as computed
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, folder=parquet)
+    output.check(to=to)
     result = computed(**only_given(given))
-    files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["by_processors"]))]
-    made = [(parquet, result.to_parquet)]
-    output.finish(lambda console: show_petabyte(console, result.report), files, made)
+    output.finish(
+        lambda console: show_petabyte(console, result.report),
+        to=to,
+        result=result,
+        rows=lambda: rows_to_csv(result["by_processors"]),
+    )
 
 
 @cost.command()
@@ -47,13 +47,10 @@ def petabyte(
 @command.of(ReplicasOptions)
 @command.of(PatternOrTrace, BenchLoad, without=["order", "queues"])
 @command.of(TraceLoad)
-@options.json_out
-@command.of(ReplicasTable, CostTables)
+@options.tables_out(ReplicasTables)
 def replicas(
     trace: str | None,
-    json_path: str | None,
-    csv_path: str | None,
-    parquet: str | None,
+    to: Tables,
     **given: Any,
 ) -> None:
     """Compare replicas on flash, on disks, and on sleeping disks.
@@ -75,25 +72,25 @@ def replicas(
     from gordon.cost import replicas as simulated
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, folder=parquet, used=[trace])
+    output.check(to=to, used=[trace])
     read = nullcontext() if trace is None else reading(trace, given, objects=False)
     with read, Part("simulating") as progress:
         result = simulated(trace, progress=progress.tick, **only_given(given))
-    files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["by_rate"]))]
-    made = [(parquet, result.to_parquet)]
-    output.finish(lambda console: show_replicas(console, result.report), files, made)
+    output.finish(
+        lambda console: show_replicas(console, result.report),
+        to=to,
+        result=result,
+        rows=lambda: rows_to_csv(result["by_rate"]),
+    )
 
 
 @cost.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @command.of(TcoOptions)
-@options.json_out
-@command.of(TcoTable, CostTables)
+@options.tables_out(TcoTables)
 def tco(
     traces: tuple[str, ...],
-    json_path: str | None,
-    csv_path: str | None,
-    parquet: str | None,
+    to: Tables,
     **given: Any,
 ) -> None:
     """Compute the total cost of a job or a service on nodes of a machine.
@@ -116,12 +113,15 @@ def tco(
     from gordon.cost import tco as computed
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, folder=parquet, used=output.trace_files(traces))
+    output.check(to=to, used=output.trace_files(traces))
     with Progress("replaying the traces on each storage") as progress:
         result = computed(traces, progress=progress.tick, **only_given(given))
-    files = [(json_path, result), (csv_path, lambda: rows_to_csv([result]))]
-    made = [(parquet, result.to_parquet)]
-    output.finish(lambda console: show_tco(console, result.report), files, made)
+    output.finish(
+        lambda console: show_tco(console, result.report),
+        to=to,
+        result=result,
+        rows=lambda: rows_to_csv([result]),
+    )
 
 
 @cost.command()
@@ -134,9 +134,8 @@ def inputs(name: str) -> None:
 
 
 @cost.command()
-@options.json_out
-@command.of(ListTable, CostTables)
-def grids(json_path: str | None, csv_path: str | None, parquet: str | None) -> None:
+@options.tables_out()
+def grids(to: Tables) -> None:
     """List the carbon of electricity by country and by region of a cloud.
 
     Values are averages of a year. Countries have the emissions of fuels from their extraction on;
@@ -148,10 +147,8 @@ def grids(json_path: str | None, csv_path: str | None, parquet: str | None) -> N
     from gordon.cli import output
     from gordon.cli.terminal import Column
     from gordon.human import figures
-    from gordon.result import Result
-    from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, folder=parquet)
+    output.check(to=to)
     rows = list(table.grids().values())
     columns = [
         Column("id", [row.id for row in rows]),
@@ -160,19 +157,13 @@ def grids(json_path: str | None, csv_path: str | None, parquet: str | None) -> N
         Column("year", [str(row.year) for row in rows], right=True),
         Column("source", [row.source for row in rows], wraps=True, spare=1, enough=30),
     ]
-    result = {"grids": [asdict(row) for row in rows]}
-    files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["grids"]))]
-    made = [(parquet, Result(result).to_parquet)]
-    output.finish(lambda console: console.table(columns), files, made, is_quiet=True)
+    output.table(columns, "grids", [asdict(row) for row in rows], to)
 
 
 @cost.command()
 @command.of(PriceOptions)
-@options.json_out
-@command.of(ListTable, CostTables)
-def prices(
-    json_path: str | None, csv_path: str | None, parquet: str | None, year: int | None
-) -> None:
+@options.tables_out()
+def prices(to: Tables, year: int | None) -> None:
     """List prices of DRAM, flash, SSDs and disks by year.
 
     Prices are in US dollars of the year for a GB. A year that the table of a medium lacks has a
@@ -183,10 +174,8 @@ def prices(
     from gordon.cli import output
     from gordon.cli.cost_view import show_prices
     from gordon.cost import prices as table
-    from gordon.result import Result
-    from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, folder=parquet)
+    output.check(to=to)
     found = table.of(year)
     media = [
         {
@@ -199,6 +188,10 @@ def prices(
         for medium in table.media().values()
     ]
     result = {"media": media, "prices": [asdict(price) for price in found]}
-    files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["prices"]))]
-    made = [(parquet, Result(result).to_parquet)]
-    output.finish(lambda console: show_prices(console, found), files, made, is_quiet=True)
+    output.finish(
+        lambda console: show_prices(console, found),
+        is_quiet=True,
+        to=to,
+        result=result,
+        rows="prices",
+    )

@@ -8,7 +8,7 @@ from gordon.cli import disk_fit, options
 from gordon.options import command, completion
 from gordon.options.devices import Array, DiskDevice, DiskPreset, Responses
 from gordon.options.loads import BenchLoad, Host, Pattern, PatternOrTrace, TraceLoad
-from gordon.options.outputs import DiskTables
+from gordon.options.outputs import DiskTables, Tables
 
 
 @click.group(cls=options.InOrder)
@@ -16,15 +16,11 @@ def disk() -> None:
     """Simulate a hard disk. Every value is modelled."""
 
 
-_parquet = command.of(DiskTables)
-
-
 @disk.command()
 @click.argument("trace")
 @command.of(TraceLoad, DiskPreset, DiskDevice, Array, Host, Responses)
-@options.json_out
+@options.tables_out(DiskTables)
 @options.report_out
-@_parquet
 def replay(trace: str, **given: Any) -> None:
     """Replay a block trace.
 
@@ -42,9 +38,8 @@ def replay(trace: str, **given: Any) -> None:
 @command.of(Pattern, BenchLoad, without=["order"])
 @command.of(DiskPreset, DiskDevice, Array)
 @command.of(Host, Responses, without=["queue_by"])
-@options.json_out
+@options.tables_out(DiskTables)
 @options.report_out
-@_parquet
 def bench(pattern: str, **given: Any) -> None:
     """Run a pattern, without a trace.
 
@@ -61,7 +56,7 @@ def bench(pattern: str, **given: Any) -> None:
 @command.of(PatternOrTrace, BenchLoad, without=["order"])
 @command.of(TraceLoad)
 @command.of(DiskDevice, Array, Host, without=["diskspecs", "requests_out"])
-@options.json_out
+@options.tables_out()
 @options.report_out
 def compare(words: tuple[str, ...], **given: Any) -> None:
     """Compare disks under the same load.
@@ -76,20 +71,15 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
 
 
 @disk.command()
-@options.json_out
-def presets(json_path: str | None) -> None:
+@options.tables_out()
+def presets(to: Tables) -> None:
     """List the presets of disks."""
     from gordon import disk
     from gordon.cli import output
-    from gordon.cli.terminal import Column
 
-    output.check(json_path)
+    output.check(to=to)
     rows = [{"id": name, "summary": disk.load(name)["summary"]} for name in disk.names()]
-    columns = [
-        Column("name", [row["id"] for row in rows]),
-        Column("summary", [row["summary"] for row in rows], wraps=True),
-    ]
-    output.table(columns, {"presets": rows}, json_path)
+    output.summaries("presets", rows, to)
 
 
 @disk.command()

@@ -4,14 +4,15 @@ import click
 
 from gordon.cli import options
 from gordon.options import command
+from gordon.options.outputs import Tables
 from gordon.options.surveys import ExplainOptions
 
 
 @click.command()
 @click.argument("result", metavar="RESULT")
 @command.of(ExplainOptions)
-@options.json_out
-def explain(result: str, json_path: str | None, design: str | None) -> None:
+@options.tables_out()
+def explain(result: str, to: Tables, design: str | None) -> None:
     """Show where the time, the energy and the money of a design go, and what to change first.
 
     RESULT is a file of `gordon survey --json`, or - for standard input. The time without a part is
@@ -26,6 +27,11 @@ def explain(result: str, json_path: str | None, design: str | None) -> None:
     from gordon.cli.explain_view import show_explanation
     from gordon.survey import explain as explained
 
-    output.check(json_path, used=[result] if result != "-" else [])
+    output.check(to=to, used=[result] if result != "-" else [])
     found = explained.explain(explained.read(result), design)
-    output.finish(lambda console: show_explanation(console, found), [(json_path, found)])
+    output.finish(
+        lambda console: show_explanation(console, found),
+        to=to,
+        result=found,
+        rows="time" if "time" in found else "uses",
+    )

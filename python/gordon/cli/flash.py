@@ -8,7 +8,7 @@ from gordon.cli import options
 from gordon.options import command, completion, only_given
 from gordon.options.devices import Amplification, Checkpoints, FlashDevice, FlashPreset
 from gordon.options.loads import BenchLoad, Host, Pattern, PatternOrTrace, TraceLoad
-from gordon.options.outputs import FlashTables
+from gordon.options.outputs import FlashTables, Tables
 
 
 @click.group(cls=options.InOrder)
@@ -18,15 +18,11 @@ def flash() -> None:
     """
 
 
-_parquet = command.of(FlashTables)
-
-
 @flash.command()
 @click.argument("trace")
 @command.of(FlashPreset, FlashDevice, TraceLoad, Host, Checkpoints)
-@options.json_out
+@options.tables_out(FlashTables)
 @options.report_out
-@_parquet
 def replay(trace: str, **given: Any) -> None:
     """Replay a block trace.
 
@@ -44,9 +40,8 @@ def replay(trace: str, **given: Any) -> None:
 @flash.command()
 @command.of(Pattern, BenchLoad, FlashPreset, FlashDevice)
 @command.of(Host, Checkpoints, without=["queue_by"])
-@options.json_out
+@options.tables_out(FlashTables)
 @options.report_out
-@_parquet
 def bench(pattern: str, **given: Any) -> None:
     """Run a pattern, without a trace.
 
@@ -65,7 +60,7 @@ def bench(pattern: str, **given: Any) -> None:
 @command.of(PatternOrTrace, BenchLoad, without=["order"])
 @command.of(FlashDevice, TraceLoad)
 @command.of(Host, without=["requests_out"])
-@options.json_out
+@options.tables_out()
 @options.report_out
 def compare(words: tuple[str, ...], **given: Any) -> None:
     """Compare devices under the same load.
@@ -100,31 +95,26 @@ def wa(json_path: str | None, **given: Any) -> None:
 
 
 @flash.command()
-@options.json_out
-def presets(json_path: str | None) -> None:
+@options.tables_out()
+def presets(to: Tables) -> None:
     """List the presets of flash devices."""
-    from gordon import _core, flash
+    from gordon import flash
     from gordon.cli import output
     from gordon.cli.terminal import Column
     from gordon.quantity import value
 
-    output.check(json_path)
+    output.check(to=to)
     loaded = {name: flash.load(name) for name in flash.names()}
-    exports = {name: str(value(part["capacity"])) for name, part in loaded.items()}
     rows = [
-        {
-            "id": name,
-            "capacity_bytes": _core.parse_bytes(exports[name]),
-            "summary": part["summary"],
-        }
+        {"id": name, "capacity": str(value(part["capacity"])), "summary": part["summary"]}
         for name, part in loaded.items()
     ]
     columns = [
-        Column("name", list(loaded)),
-        Column("exports", list(exports.values()), right=True),
+        Column("name", [row["id"] for row in rows]),
+        Column("exports", [row["capacity"] for row in rows], right=True),
         Column("summary", [row["summary"] for row in rows], wraps=True),
     ]
-    output.table(columns, {"presets": rows}, json_path)
+    output.table(columns, "presets", rows, to)
 
 
 @flash.command()

@@ -15,7 +15,7 @@ from gordon.options.meters import (
     Rest,
     Root,
 )
-from gordon.options.outputs import PowerLog
+from gordon.options.outputs import PowerLog, Tables
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -23,13 +23,13 @@ from gordon.options.outputs import PowerLog
 @command.of(PowerLog)
 @options.report_out
 @command.of(Root)
-@options.json_out
+@options.tables_out()
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def joulesort(
     words: tuple[str, ...],
     out: str | None,
     report: str | None,
-    json_path: str | None,
+    to: Tables,
     memory: str | None,
     temp: str | None,
     config: str | None,
@@ -54,7 +54,7 @@ def joulesort(
         raise click.UsageError(
             f"{of_ours[0]} applies to `gordon sort` only; put options of another sort into its CMD"
         )
-    output.check(json_path, out, report=report)
+    output.check(out, to=to, report=report)
     messages = terminal.messages()
 
     def notify(what: str) -> None:
@@ -63,11 +63,10 @@ def joulesort(
 
     done = api.benchmark(notify, command=words, options=of_ours, **only_given(given))
     files = [
-        (json_path, done.report),
         (out, lambda: log.text(done.rows)),
         (report, lambda: page(done.report, done.rows)),
     ]
-    output.finish(lambda console: show(console, done.report), files)
+    output.finish(lambda console: show(console, done.report), files, to=to, result=done)
     warn_of(done.report["meters"])
     if not done.holds:
         broken = [check["failure"] for check in done.report["checks"] if check["held"] is False]

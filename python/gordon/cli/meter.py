@@ -10,7 +10,7 @@ from gordon.cli import options
 from gordon.files import STDOUT
 from gordon.options import command, only_given
 from gordon.options.meters import MeteredRuns, Metering, Rest, Root, Watching
-from gordon.options.outputs import PowerLog
+from gordon.options.outputs import PowerLog, Tables
 
 
 @click.group(cls=options.InOrder)
@@ -24,8 +24,8 @@ def meter() -> None:
 
 @meter.command(name="list")
 @command.of(Root)
-@options.json_out
-def list_(root: Path | None, json_path: str | None) -> None:
+@options.tables_out()
+def list_(root: Path | None, to: Tables) -> None:
     """List the meters of this machine.
 
     Prints what each measures, and why others are not available.
@@ -34,14 +34,19 @@ def list_(root: Path | None, json_path: str | None) -> None:
     from gordon.cli.meter_view import show_list
     from gordon.energy import find
 
-    output.check(json_path)
+    output.check(to=to)
     found = find.candidates(root or Root.root)
     listed = [
         {"name": c.name, "measures": c.measures, "available": c.meter is not None}
         | (c.meter.about() if c.meter is not None else {"why": c.why, "try": c.hint})
         for c in found
     ]
-    output.finish(lambda console: show_list(console, found), [(json_path, {"meters": listed})])
+    output.finish(
+        lambda console: show_list(console, found),
+        to=to,
+        result={"meters": listed},
+        rows="meters",
+    )
 
 
 @meter.command()
@@ -59,13 +64,13 @@ def watch(
 @meter.command(context_settings={"allow_interspersed_args": False})
 @command.of(Metering, Rest, MeteredRuns)
 @command.of(PowerLog, Root)
-@options.json_out
+@options.tables_out()
 @options.report_out
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(
     words: tuple[str, ...],
     out: str | None,
-    json_path: str | None,
+    to: Tables,
     report: str | None,
     **given: Any,
 ) -> None:
@@ -80,8 +85,8 @@ def record(
     from gordon.cli.meter_view import show_record, warn_of
     from gordon.energy.page import render
 
-    output.check(json_path, out, report=report)
-    silent = STDOUT in (json_path, out)
+    output.check(out, to=to, report=report)
+    silent = STDOUT in (to.json_path, to.csv_path, out)
     console = terminal.messages()
 
     def notify(what: str) -> None:
@@ -90,8 +95,12 @@ def record(
 
     sys.stdout.flush()
     done = energy.record(words, stdout=2 if silent else None, notify=notify, **only_given(given))
-    files = [(json_path, done.report), (out, done.log), (report, lambda: render(done))]
-    output.finish(lambda _: show_record(console, done.report), files)
+    output.finish(
+        lambda _: show_record(console, done.report),
+        [(out, done.log), (report, lambda: render(done))],
+        to=to,
+        result=done,
+    )
     warn_of(done.report["meters"])
     for warning in done.report["warnings"]:
         say(warning, kind="warning")

@@ -7,6 +7,7 @@ from gordon.cli.terminal import Column, data
 from gordon.human import counted, duration, figures, percent, short
 from gordon.reports.spark import RecordedStage, RecordedStages
 from gordon.reports.trace import TraceSummary
+from gordon.trace.summary import kind_of
 
 #: Stages that are shown, the longest ones.
 _MOST = 20
@@ -51,8 +52,6 @@ def show(job: str, nodes: Sequence[TraceSummary]) -> None:
 
 def _known(node: TraceSummary, key: _Column) -> list[float]:
     """The values of a column; none if the trace lacks it."""
-    from gordon.cli.trace_view import kind_of
-
     if kind_of(node, key) == "missing":
         return []
     return [*node["samples"][key]]

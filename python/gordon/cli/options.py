@@ -1,9 +1,14 @@
 """Groups of commands in order, and the options of their outputs."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 import click
 
 from gordon.options import command
-from gordon.options.outputs import HtmlReport, Json
+from gordon.options.outputs import HtmlReport, Json, Tables
+from gordon.options.table import options
 
 
 def list_whole(group: click.Group, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -25,3 +30,19 @@ class InOrder(click.Group):
 
 json_out = command.of(Json)
 report_out = command.of(HtmlReport)
+
+
+def tables_out(table: type[Tables] = Tables) -> command.Decorator:
+    """A decorator that gives a command the options of files of a result that has tables. The
+    command takes them as one argument, `to`."""
+    names = [option.name for option in options(table)]
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def run(*args: Any, **given: Any) -> Any:
+            to = table(**{name: given.pop(name) for name in names})
+            return function(*args, to=to, **given)
+
+        return command.of(table)(run)
+
+    return decorate

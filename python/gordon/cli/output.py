@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,10 @@ from gordon import picture
 from gordon.cli.terminal import Column, Output, data, messages
 from gordon.errors import GordonError
 from gordon.files import STDOUT, write_all
+from gordon.options.outputs import Tables
+
+if TYPE_CHECKING:
+    from gordon.result import Result
 
 #: Names of files that are text, which a table in Parquet is not.
 _TEXTS = (".csv", ".htm", ".html", ".json", ".toml", ".txt")
@@ -18,6 +22,7 @@ _TEXTS = (".csv", ".htm", ".html", ".json", ".toml", ".txt")
 
 def check(
     *texts: str | None,
+    to: Tables | None = None,
     files: Iterable[str | None] = (),
     folder: str | None = None,
     plot: str | None = None,
@@ -26,14 +31,18 @@ def check(
     tables: Iterable[str | None] = (),
 ) -> None:
     """Raises GordonError for outputs that cannot be written: a missing folder, a path given twice,
-    an unsupported format. `files` are binary and cannot go to stdout, nor can `tables`, which are
-    Parquet; `folder` is created if it is missing. `used` are paths that the command reads or writes
-    itself, which outputs would destroy; files of options with the metavar NAME|FILE are known
-    without it.
+    an unsupported format. `to` are the files of a result with tables. `files` are binary and cannot
+    go to stdout, nor can `tables`, which are Parquet; `folder` is created if it is missing. `used`
+    are paths that the command reads or writes itself, which outputs would destroy; files of options
+    with the metavar NAME|FILE are known without it.
     """
     tables = list(tables)
     files = [*tables, *files]
-    if STDOUT in (*files, folder):
+    folders = [folder]
+    if to is not None:
+        texts = (*texts, to.json_path, to.csv_path)
+        folders.append(to.parquet)
+    if STDOUT in (*files, *folders):
         raise GordonError(
             "cannot write binary data to stdout", "name a file, or ./-", kind="binary-to-stdout"
         )
@@ -45,9 +54,10 @@ def check(
             "a name that ends in .html",
             kind="bad-report-format",
         )
-    if folder is not None:
-        _check_folder(folder)
-    given = [path for path in (*texts, *files, plot, report, folder) if path is not None]
+    for one in folders:
+        if one is not None:
+            _check_folder(one)
+    given = [path for path in (*texts, *files, plot, report, *folders) if path is not None]
     used = [*used, *_named_files()]
     places = {os.path.realpath(path) for path in used if path not in (None, STDOUT)}
     targets = [path if path == STDOUT else os.path.realpath(path) for path in given]
@@ -61,7 +71,7 @@ def check(
                 "give each output its own path",
                 kind="path-in-use",
             )
-        if path in (STDOUT, folder):
+        if path in (STDOUT, *folders):
             continue
         parent = Path(path).parent
         if not parent.is_dir():
@@ -125,12 +135,21 @@ def finish(
     made: Iterable[tuple[str | None, Callable[[str], Any]]] = (),
     written: Iterable[str | None] = (),
     is_quiet: bool = False,
+    *,
+    to: Tables | None = None,
+    result: Mapping[str, Any] | None = None,
+    rows: str | Callable[[], str] | None = None,
 ) -> None:
     """The end of a command: writes the files whose path was given, shows the result, and says what
-    was written. `files` are paths with contents, as `gordon.files.write_all` takes them, or
-    functions that return these; `made` are paths with functions that write there, such as a plot;
-    `written` are files that the command wrote itself. The result is also shown if a file cannot be
-    written; where stdout is taken, on stderr, or not at all if `is_quiet`."""
+    was written. `to` are the files of a `result` with tables; `rows` is the table that becomes CSV,
+    or a function that returns its text; if None, the table that stands for the whole. `files` are
+    paths with contents, as `gordon.files.write_all` takes them, or functions that return these;
+    `made` are paths with functions that write there, such as a plot; `written` are files that the
+    command wrote itself. The result is also shown if a file cannot be written; where stdout is
+    taken, on stderr, or not at all if `is_quiet`."""
+    if to is not None and result is not None:
+        files = [(to.json_path, result), (to.csv_path, _csv(result, rows)), *files]
+        made = [*made, (to.parquet, lambda path: _tables(result).to_parquet(path))]
     wanted = {
         path: content() if callable(content) else content
         for path, content in files
@@ -151,7 +170,33 @@ def finish(
             click.echo(f"wrote {path}", err=True)
 
 
-def table(columns: list[Column], result: Mapping[str, object], json_path: str | None) -> None:
-    """Prints a table, and writes `result` as JSON if a path is given; to stdout, instead of the
-    table."""
-    finish(lambda console: console.table(columns), [(json_path, result)], is_quiet=True)
+def _csv(result: Mapping[str, Any], rows: str | Callable[[], str] | None) -> Callable[[], str]:
+    return rows if callable(rows) else lambda: _tables(result).to_csv(rows)
+
+
+def _tables(result: Mapping[str, Any]) -> "Result[Any]":
+    """The result with its tables. Most results that have none yet are lists of what is shipped."""
+    from gordon.result import Result
+
+    return result if isinstance(result, Result) else Result(result)
+
+
+def table(columns: list[Column], rows: str, listed: Sequence[Any], to: Tables) -> None:
+    """Prints a table of a list, and writes it, by the name `rows`, to the files that were given; to
+    stdout, instead of the table."""
+    finish(
+        lambda console: console.table(columns),
+        is_quiet=True,
+        to=to,
+        result={rows: listed},
+        rows=rows,
+    )
+
+
+def summaries(rows: str, listed: Sequence[Mapping[str, str]], to: Tables) -> None:
+    """Prints names with what they are of (`id`, `summary`), and writes them as `table` does."""
+    columns = [
+        Column("name", [row["id"] for row in listed]),
+        Column("summary", [row["summary"] for row in listed], wraps=True),
+    ]
+    table(columns, rows, listed, to)

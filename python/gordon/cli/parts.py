@@ -3,6 +3,7 @@
 import click
 
 from gordon.cli import WithDefault, options
+from gordon.options.outputs import Tables
 
 
 class Parts(WithDefault):
@@ -15,14 +16,14 @@ def parts() -> None:
 
 
 @parts.command(name="list")
-@options.json_out
-def list_(json_path: str | None) -> None:
+@options.tables_out()
+def list_(to: Tables) -> None:
     """List the parts by kind."""
     from gordon.cli import output
     from gordon.cli.terminal import Column
     from gordon.parts import KINDS, load, names
 
-    output.check(json_path)
+    output.check(to=to)
     rows = [
         {"kind": kind, "id": name, "summary": load(kind, name)["summary"]}
         for kind in KINDS
@@ -33,7 +34,7 @@ def list_(json_path: str | None) -> None:
         Column("name", [row["id"] for row in rows]),
         Column("summary", [row["summary"] for row in rows], wraps=True),
     ]
-    output.table(columns, {"parts": rows}, json_path)
+    output.table(columns, "parts", rows, to)
 
 
 @parts.command()

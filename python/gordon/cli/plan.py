@@ -7,20 +7,17 @@ import click
 from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.costs import PlanOptions
-from gordon.options.outputs import CostTables, PlanTable
+from gordon.options.outputs import PlanTables, Tables
 
 
 @click.command()
 @command.of(PlanOptions)
-@options.json_out
-@command.of(PlanTable, CostTables)
+@options.tables_out(PlanTables)
 @click.pass_context
 def plan(
     context: click.Context,
     /,
-    json_path: str | None,
-    csv_path: str | None,
-    parquet: str | None,
+    to: Tables,
     **given: Any,
 ) -> None:
     """Plan jobs on slices of an array that load their data from a warehouse.
@@ -39,10 +36,13 @@ def plan(
     from gordon.cost import plan as planned
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, folder=parquet, used=[given["jobs"]])
+    output.check(to=to, used=[given["jobs"]])
     result = planned(**only_given(given))
-    files = [(json_path, result), (csv_path, lambda: rows_to_csv(result["jobs"]))]
-    made = [(parquet, result.to_parquet)]
-    output.finish(lambda console: show_plan(console, result.report), files, made)
+    output.finish(
+        lambda console: show_plan(console, result.report),
+        to=to,
+        result=result,
+        rows=lambda: rows_to_csv(result["jobs"]),
+    )
     if result["late"]:
         context.exit(1)

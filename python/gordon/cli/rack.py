@@ -7,7 +7,7 @@ import click
 from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.costs import RackOptions
-from gordon.options.outputs import CostTables, RackTable
+from gordon.options.outputs import RackTables, Tables
 from gordon.untyped import Row
 
 if TYPE_CHECKING:
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @command.of(RackOptions)
-@options.json_out
-@command.of(RackTable, CostTables)
-def rack(json_path: str | None, csv_path: str | None, parquet: str | None, **given: Any) -> None:
+@options.tables_out(RackTables)
+def rack(to: Tables, **given: Any) -> None:
     """Add up a node, an enclosure and a rack, and check their limits.
 
     Capacity and bandwidth are those of the simulated storage, power is that of the power model, all
@@ -34,11 +33,14 @@ def rack(json_path: str | None, csv_path: str | None, parquet: str | None, **giv
     from gordon.cost import rack as computed
     from gordon.survey.columns import rows_to_csv
 
-    output.check(json_path, csv_path, folder=parquet)
+    output.check(to=to)
     result = computed(**only_given(given))
-    files = [(json_path, result), (csv_path, lambda: rows_to_csv(_rows(result.report)))]
-    made = [(parquet, result.to_parquet)]
-    output.finish(lambda console: show_rack(console, result.report), files, made)
+    output.finish(
+        lambda console: show_rack(console, result.report),
+        to=to,
+        result=result,
+        rows=lambda: rows_to_csv(_rows(result.report)),
+    )
 
 
 def _rows(result: "Rack") -> list[Row]:

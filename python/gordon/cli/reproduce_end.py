@@ -6,6 +6,7 @@ from typing import Any
 
 from gordon.cli import output
 from gordon.cli.terminal import Column, Output
+from gordon.options.outputs import Tables
 from gordon.reproduce.page import ours, pages, printed
 from gordon.reproduce.papers import Outcome, Paper, Place, outcomes, summary
 from gordon.reproduce.row import TOLERANCE, Comparison, Item
@@ -16,7 +17,7 @@ def finish(
     places: Sequence[Place],
     result: Comparison,
     view: Callable[[Output], None],
-    json_path: str | None,
+    to: Tables,
     folder: str | None,
     plots: Sequence[tuple[str | None, Callable[[str], None]]] = (),
 ) -> None:
@@ -38,7 +39,7 @@ def finish(
             _items(console, items)
         _close(console, items, found)
 
-    output.finish(screen, [(json_path, whole), *made], plots)
+    output.finish(screen, made, plots, to=to, result=whole, rows="items")
 
 
 def _items(console: Output, items: Sequence[Item]) -> None:

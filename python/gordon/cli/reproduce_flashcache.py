@@ -4,13 +4,14 @@ import click
 
 from gordon.cli import options
 from gordon.options import command
+from gordon.options.outputs import Tables
 from gordon.options.papers import Compared
 
 
 @click.command()
 @command.of(Compared)
-@options.json_out
-def flashcache(figure: str | None, quick: bool, pages: str | None, json_path: str | None) -> None:
+@options.tables_out()
+def flashcache(figure: str | None, quick: bool, pages: str | None, to: Tables) -> None:
     """Compare the statements of the FlashCache paper with its model, replayed, and with a server.
 
     The load of SURGE is generated, replayed on the paper's design, and served by the model of a web
@@ -26,7 +27,7 @@ def flashcache(figure: str | None, quick: bool, pages: str | None, json_path: st
     from gordon.reproduce.papers import paper
     from gordon.reproduce.row import Comparison
 
-    output.check(json_path, folder=pages)
+    output.check(to=to, folder=pages)
     of = paper("flashcache")
     places = of.chosen(figure)
     wanted = {place.place.casefold() for place in places}
@@ -38,4 +39,4 @@ def flashcache(figure: str | None, quick: bool, pages: str | None, json_path: st
             measured += flashcache_served.rows(flashcache_served.measure(progress=progress.tick))
     rows = [row for row in measured if row.table.casefold() in wanted]
     result: Comparison = {**as_result(rows), "requests": requests}
-    finish(of, places, result, lambda console: show(console, rows, requests), json_path, pages)
+    finish(of, places, result, lambda console: show(console, rows, requests), to, pages)

@@ -4,15 +4,16 @@ import click
 
 from gordon.cli import options
 from gordon.options import command
+from gordon.options.outputs import Tables
 from gordon.options.papers import Compared
 
 
 @click.command()
 @click.argument("runs", required=False)
 @command.of(Compared)
-@options.json_out
+@options.tables_out()
 def gordon(
-    runs: str | None, figure: str | None, quick: bool, pages: str | None, json_path: str | None
+    runs: str | None, figure: str | None, quick: bool, pages: str | None, to: Tables
 ) -> None:
     """Compare the figures of the Gordon paper with those of traced jobs.
 
@@ -28,11 +29,11 @@ def gordon(
     from gordon.cli.reproduce_gordon_view import show
     from gordon.reproduce.papers import paper
 
-    output.check(json_path, folder=pages, used=[runs])
+    output.check(to=to, folder=pages, used=[runs])
     of = paper("gordon")
     places = of.chosen(figure)
     with Progress("replaying") as progress:
         folder = bundled.FOLDER if runs is None else runs
         rows = reproduce.rows(folder, first_only=quick, figure=figure, progress=progress.tick)
     result = reproduce.as_result(rows)
-    finish(of, places, result, lambda console: show(console, rows), json_path, pages)
+    finish(of, places, result, lambda console: show(console, rows), to, pages)

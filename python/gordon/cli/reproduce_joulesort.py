@@ -4,19 +4,20 @@ import click
 
 from gordon.cli import options
 from gordon.options import command
+from gordon.options.outputs import Tables
 from gordon.options.papers import Compared
 from gordon.options.sorting import SortSystems
 
 
 @click.command()
 @command.of(SortSystems, Compared)
-@options.json_out
+@options.tables_out()
 def joulesort(
     set: tuple[str, ...],
     figure: str | None,
     quick: bool,
     pages: str | None,
-    json_path: str | None,
+    to: Tables,
     plot: str | None,
 ) -> None:
     """Compare the systems of the JouleSort paper with the model and with the paper's claims.
@@ -32,7 +33,7 @@ def joulesort(
     from gordon.reproduce.papers import paper
     from gordon.sort.systems.plot import draw
 
-    output.check(json_path, plot=plot, folder=pages)
+    output.check(to=to, plot=plot, folder=pages)
     del quick  # everything is computed in seconds
     of = paper("joulesort")
     places = of.chosen(figure)
@@ -42,7 +43,7 @@ def joulesort(
         places,
         found,
         lambda console: show(console, found),
-        json_path,
+        to,
         pages,
         [(plot, lambda path: draw(found, path))],
     )

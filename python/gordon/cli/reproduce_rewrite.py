@@ -6,14 +6,15 @@ import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
+from gordon.options.outputs import Tables
 from gordon.options.sorting import Rewriting
 
 
 @click.command()
 @command.of(Rewriting)
-@options.json_out
+@options.tables_out()
 @options.report_out
-def rewrite(export: str, json_path: str | None, report: str | None, **given: Any) -> None:
+def rewrite(export: str, to: Tables, report: str | None, **given: Any) -> None:
     """Measure the cost of overwriting an output, and its cause.
 
     Repeats figure 10 of the JouleSort paper on a served device, with the telemetry of its flash
@@ -25,7 +26,12 @@ def rewrite(export: str, json_path: str | None, report: str | None, **given: Any
     from gordon.reproduce.rewriting import rewriting
     from gordon.reproduce.rewriting_page import page
 
-    output.check(json_path, report=report)
+    output.check(to=to, report=report)
     found = rewriting(export, notify=terminal.messages().text, **only_given(given))
-    files = [(json_path, found), (report, lambda: page(found))]
-    output.finish(lambda console: show(console, found), files)
+    output.finish(
+        lambda console: show(console, found),
+        [(report, lambda: page(found))],
+        to=to,
+        result=found,
+        rows="rows",
+    )

@@ -10,6 +10,7 @@ from gordon.cli.terminal import Output
 from gordon.cli.trace_input import reading
 from gordon.options import only_given
 from gordon.options.loads import PATTERNS
+from gordon.options.outputs import Tables
 from gordon.runs import FILES
 from gordon.untyped import Given
 
@@ -24,14 +25,13 @@ def run(
     view: "Callable[[Output, Any], None]",
 ) -> None:
     """Runs a trace or a pattern on a device, writes the requested files, and shows the result."""
-    parquet = given.pop("parquet")
-    json_path, report = given.pop("json_path"), given.pop("report")
+    to, report = given.pop("to"), given.pop("report")
     files = [given[name] for name in FILES if name in given]
     used = [] if load in PATTERNS else [load]
-    output.check(json_path, report=report, files=files, folder=parquet, used=used)
+    output.check(to=to, report=report, files=files, used=used)
     # A run may write its checkpoint over the one that it started from.
     started = [given.get("from_checkpoint"), given.get("diskspecs")]
-    output.check(json_path, report=report, used=started)
+    output.check(to=to, report=report, used=started)
     from gordon.results import CheckpointError
 
     unkept = None
@@ -42,7 +42,7 @@ def run(
             result = simulate(load, progress=progress.tick, **only_given(given))
         except CheckpointError as error:
             result, unkept = error.result, error
-    _finish(result, json_path, report, view, [(parquet, result.to_parquet)], files)
+    _finish(result, to, report, view, files)
     if unkept is not None:
         raise unkept
 
@@ -55,24 +55,28 @@ def compare(
 ) -> None:
     """Runs a trace or a pattern on several devices; a trace comes before them where there is no
     pattern."""
-    json_path, report, pattern = (given.pop(name) for name in ("json_path", "report", "pattern"))
-    output.check(json_path, report=report, used=words)
+    to, report, pattern = (given.pop(name) for name in ("to", "report", "pattern"))
+    output.check(to=to, report=report, used=words)
     trace, devices = (words[0], words[1:]) if pattern is None else (None, words)
     read = nullcontext() if trace is None else reading(trace, given, objects=False)
     with read, Part("simulating") as progress:
         result = simulate(
             trace, devices, pattern=pattern, progress=progress.tick, **only_given(given)
         )
-    _finish(result, json_path, report, view)
+    _finish(result, to, report, view)
 
 
 def _finish(
     result: "Run[DeviceRun] | Comparison[Any]",
-    json_path: str | None,
+    to: Tables,
     report: str | None,
     view: "Callable[[Output, Any], None]",
-    made: Iterable[tuple[str | None, Callable[[str], Any]]] = (),
     written: Iterable[str | None] = (),
 ) -> None:
-    files = [(json_path, result.report), (report, result.html)]
-    output.finish(lambda console: view(console, result), files, made, written)
+    output.finish(
+        lambda console: view(console, result),
+        [(report, result.html)],
+        written=written,
+        to=to,
+        result=result,
+    )

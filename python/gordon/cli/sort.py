@@ -7,6 +7,7 @@ import click
 
 from gordon.cli import WithDefault, options
 from gordon.options import command, only_given
+from gordon.options.outputs import Tables
 from gordon.options.sorting import Records, SortConfig, SortSettings, Striped, Unique
 
 
@@ -32,8 +33,8 @@ def sort() -> None:
 @click.argument("files", nargs=-1, required=True, metavar="IN... OUT")
 @command.of(Striped, Records, Unique)
 @command.of(SortSettings, SortConfig, without=["temp_stripe"])
-@options.json_out
-def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
+@options.tables_out()
+def run(files: tuple[str, ...], to: Tables, **given: Any) -> None:
     """Sort the records of files into one.
 
     A record is that of the sort benchmark, 100 bytes of which the first 10 are the key, unless
@@ -49,11 +50,9 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
         raise click.UsageError("at least one input and one output are needed")
     if "-" in files:
         raise click.UsageError("`-` is not supported: a sort needs files that it can seek in")
-    output.check(json_path, used=[*files, given["config"]])
+    output.check(to=to, used=[*files, given["config"]])
     with Moved("sorting") as progress:
         result = api.run(files[:-1], files[-1], progress=progress.tick, **only_given(given))
-    output.finish(
-        lambda console: sort_view.show(console, result.report), [(json_path, result.report)]
-    )
+    output.finish(lambda console: sort_view.show(console, result.report), to=to, result=result)
     for warning in result.report["warnings"]:
         say(warning, kind="warning")

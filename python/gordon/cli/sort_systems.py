@@ -6,14 +6,15 @@ import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
+from gordon.options.outputs import Tables
 from gordon.options.sorting import Extrapolated, SortSystems
 
 
 @click.command()
 @click.argument("systems", required=False)
 @command.of(Extrapolated, SortSystems)
-@options.json_out
-def extrapolate(systems: str | None, json_path: str | None, plot: str | None, **given: Any) -> None:
+@options.tables_out()
+def extrapolate(systems: str | None, to: Tables, plot: str | None, **given: Any) -> None:
     """Model the time, power and records/J of a sort on other systems.
 
     SYSTEMS is a TOML file of parts and systems; the default is the systems of the JouleSort paper,
@@ -25,10 +26,12 @@ def extrapolate(systems: str | None, json_path: str | None, plot: str | None, **
     from gordon.sort.systems import extrapolate
     from gordon.sort.systems.plot import draw
 
-    output.check(json_path, plot=plot, used=[systems, given["measured"]])
+    output.check(to=to, plot=plot, used=[systems, given["measured"]])
     report = extrapolate(systems, **only_given(given))
     output.finish(
         lambda console: sort_systems_view.show(console, report),
-        [(json_path, report)],
-        [(plot, lambda path: draw(report, path))],
+        made=[(plot, lambda path: draw(report, path))],
+        to=to,
+        result=report,
+        rows="systems",
     )

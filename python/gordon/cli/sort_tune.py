@@ -7,6 +7,7 @@ import click
 
 from gordon.cli import options
 from gordon.options import command, only_given
+from gordon.options.outputs import Tables
 from gordon.options.sorting import FlashTuning, Tuning
 from gordon.options.table import flags
 
@@ -17,9 +18,9 @@ OF_FLASH = ("set", "precondition", "records", "seed")
 
 @click.command()
 @command.of(Tuning, FlashTuning)
-@options.json_out
+@options.tables_out()
 @options.report_out
-def tune(json_path: str | None, report: str | None, **given: Any) -> None:
+def tune(to: Tables, report: str | None, **given: Any) -> None:
     """Find the settings that sort best on your own devices.
 
     The defaults run first, several times: their deviation is the noise. Then come the methods, the
@@ -37,7 +38,7 @@ def tune(json_path: str | None, report: str | None, **given: Any) -> None:
 
     chosen = only_given(given)
     out, plot = chosen.get("out", Tuning.out), chosen.get("plot")
-    output.check(out, json_path, report=report, plot=plot, used=[given["source"]])
+    output.check(out, to=to, report=report, plot=plot, used=[given["source"]])
     if given["flash"] is not None:
         named = flags(Tuning)
         for name in OF_SORTS:
@@ -49,8 +50,11 @@ def tune(json_path: str | None, report: str | None, **given: Any) -> None:
         simulated = steer(out, given["flash"], **changes)
         output.finish(
             lambda console: sort_tune_view.steered(console, simulated),
-            [(json_path, simulated), (report, lambda: page.render_simulated(simulated))],
+            [(report, lambda: page.render_simulated(simulated))],
             written=[out],
+            to=to,
+            result=simulated,
+            rows="loads",
         )
         return
     if "set" in chosen or "precondition" in chosen:
@@ -66,9 +70,12 @@ def tune(json_path: str | None, report: str | None, **given: Any) -> None:
     found = api.tune(out, curves=plot is not None, notify=notify, **chosen)
     output.finish(
         lambda console: sort_tune_view.show(console, found),
-        [(json_path, found), (report, lambda: page.render(found))],
+        [(report, lambda: page.render(found))],
         [(plot, lambda path: draw(found, path))],
         [out],
+        to=to,
+        result=found,
+        rows="trials",
     )
     if found["interrupted"]:
         click.get_current_context().exit(128 + signal.Signals[found["interrupted"]])

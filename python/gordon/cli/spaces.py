@@ -7,6 +7,7 @@ import click
 from gordon.cli import WithDefault, options
 from gordon.files import STDOUT
 from gordon.options import command, completion
+from gordon.options.outputs import Tables
 from gordon.options.surveys import PriceUpdate
 
 
@@ -20,14 +21,14 @@ def spaces() -> None:
 
 
 @spaces.command(name="list")
-@options.json_out
-def list_(json_path: str | None) -> None:
+@options.tables_out()
+def list_(to: Tables) -> None:
     """List the spaces, the day of their prices, and the families that no model covers."""
     from gordon.cli import output
     from gordon.cli.terminal import Column, data
     from gordon.survey import prices, space
 
-    output.check(json_path)
+    output.check(to=to)
     loaded = {name: space.load(name) for name in space.names()}
     rows = [
         {
@@ -45,8 +46,8 @@ def list_(json_path: str | None) -> None:
         Column("prices of", [row["prices_date"] or "" for row in rows]),
         Column("summary", [row["summary"] for row in rows], wraps=True),
     ]
-    output.table(columns, {"spaces": rows}, json_path)
-    if json_path == STDOUT:
+    output.table(columns, "spaces", rows, to)
+    if STDOUT in (to.json_path, to.csv_path):
         return
     for row in rows:
         for entry in row["not_modelled"]:

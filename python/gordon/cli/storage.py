@@ -13,6 +13,7 @@ from gordon.options.devices import (
     StorageLoad,
     StoragePreset,
 )
+from gordon.options.outputs import Tables
 
 
 @click.group(cls=options.InOrder)
@@ -23,11 +24,11 @@ def storage() -> None:
 @storage.command()
 @click.argument("target", required=False)
 @command.of(StoragePreset, StorageLoad, RealStorage, SimulatedStorage)
-@options.json_out
+@options.tables_out()
 @options.report_out
 @command.of(BandwidthPlot)
 def characterise(
-    target: str | None, json_path: str | None, report: str | None, plot: str | None, **given: Any
+    target: str | None, to: Tables, report: str | None, plot: str | None, **given: Any
 ) -> None:
     """Measure bandwidth against transfer size and queue depth.
 
@@ -41,13 +42,15 @@ def characterise(
     from gordon.cli.storage_view import show, warn_of_loss
     from gordon.storage.page import render
 
-    output.check(json_path, report=report, plot=plot, used=[target])
+    output.check(to=to, report=report, plot=plot, used=[target])
     if target is not None and given["write"]:
         warn_of_loss(target, given["span"])
     with Progress("measuring" if given["preset"] is None else "simulating") as progress:
         result = api.characterise(target, progress=progress.tick, **only_given(given))
     output.finish(
         lambda console: show(console, result.report),
-        [(json_path, result.report), (report, lambda: render(result.report))],
+        [(report, lambda: render(result.report))],
         [(plot, result.plot)],
+        to=to,
+        result=result,
     )

@@ -6,6 +6,7 @@ import click
 
 from gordon.cli import options, say
 from gordon.options import command, only_given
+from gordon.options.outputs import Tables
 from gordon.options.sweeps import SweepOptions
 
 
@@ -13,12 +14,12 @@ from gordon.options.sweeps import SweepOptions
 @click.argument("file", metavar="FILE")
 @command.of(SweepOptions)
 @options.report_out
-@options.json_out
+@options.tables_out()
 def sweep(
     file: str,
     out: str,
     report: str | None,
-    json_path: str | None,
+    to: Tables,
     **given: Any,
 ) -> None:
     """Run a command over many configurations.
@@ -47,9 +48,9 @@ def sweep(
     from gordon.sweep import store
 
     partial = store.place(out)
-    output.check(json_path, files=[str(partial)], tables=[out], report=report, used=[file])
+    output.check(to=to, files=[str(partial)], tables=[out], report=report, used=[file])
     loaded = sweeps.load(file)
-    output.check(json_path, files=[out], report=report, used=loaded.paths)
+    output.check(to=to, files=[out], report=report, used=loaded.paths)
     try:
         with Progress("sweeping") as progress:
             result = sweeps.run(
@@ -65,5 +66,10 @@ def sweep(
                 f"finished configurations are in {partial}: continue with --resume", err=True
             )
         raise
-    files = [(json_path, result), (report, result.html)]
-    output.finish(lambda console: sweep_view.show(console, result.report), files, written=[out])
+    output.finish(
+        lambda console: sweep_view.show(console, result.report),
+        [(report, result.html)],
+        written=[out],
+        to=to,
+        result=result,
+    )

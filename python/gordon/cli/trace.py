@@ -11,6 +11,7 @@ from gordon.cli import WithDefault, options, say, trace_activity
 from gordon.cli.trace_input import announce_pipe, load_of, of_trace, reading
 from gordon.files import STDOUT
 from gordon.options import command
+from gordon.options.outputs import Tables
 from gordon.options.traces import ActivityInput, Conversion, Recording
 from gordon.reports.trace import AnonymiseReport, CaptureOutcome, ConversionReport, FormatRow
 
@@ -76,8 +77,8 @@ def _record_run(
 
 @trace.command()
 @click.argument("source", metavar="TRACE")
-@options.json_out
-def show(source: str, json_path: str | None) -> None:
+@options.tables_out()
+def show(source: str, to: Tables) -> None:
     """Show a summary of a trace.
 
     TRACE is a folder with a trace, a run or a folder of traces, whose nodes are listed, or a file
@@ -88,14 +89,14 @@ def show(source: str, json_path: str | None) -> None:
     from gordon.cli.progress import Moved
     from gordon.trace.summary import is_of_requests, summary
 
-    output.check(json_path, used=output.trace_files([source]))
+    output.check(to=to, used=output.trace_files([source]))
     is_read = is_of_requests(source)
     with (
         Moved(f"reading {source}") as progress,
         reading(source, {}, objects=False) if is_read else nullcontext(),
     ):
         found = summary(source, progress.tick)
-    output.finish(lambda _: trace_show.show(found), [(json_path, found)], is_quiet=True)
+    output.finish(lambda _: trace_show.show(found.report), is_quiet=True, to=to, result=found)
 
 
 @trace.command()
@@ -199,14 +200,14 @@ def anonymise(source: str, target: str, json_path: str | None) -> None:
 
 
 @trace.command()
-@options.json_out
-def formats(json_path: str | None) -> None:
+@options.tables_out()
+def formats(to: Tables) -> None:
     """List the formats of block, object and activity traces, with their sources."""
     from gordon import _core
     from gordon.cli import output
     from gordon.cli.terminal import Column
 
-    output.check(json_path)
+    output.check(to=to)
     known: list[FormatRow] = json.loads(_core.trace_formats())
     columns = [
         Column("format", [one["name"] for one in known]),
@@ -217,4 +218,4 @@ def formats(json_path: str | None) -> None:
         Column("source", [one["source"] for one in known], spare=1, wraps=True, enough=30),
         Column("what it is", [one["about"] for one in known], wraps=True, enough=40),
     ]
-    output.table(columns, {"formats": known}, json_path)
+    output.table(columns, "formats", known, to)

@@ -7,6 +7,7 @@ from gordon.cli.terminal import GAP, Column, data, width
 from gordon.human import duration, short
 from gordon.reports.shared import DeviceSummary
 from gordon.reports.trace import BlockSummary, Manifest, SampleSeries, TraceSummary
+from gordon.trace.summary import kind_of
 
 BARS = " ▁▂▃▄▅▆▇█"
 BARS_LEAST, BARS_MOST = 10, 40
@@ -38,7 +39,6 @@ ROWS: tuple[tuple[_Column, str, str, str | None], ...] = (
     ("rx_bytes", "network, received", BYTES, "B/s"),
     ("tx_bytes", "network, sent", BYTES, "B/s"),
 )
-# Columns of the disks, which the summary adds up over all devices.
 OPS: tuple[Literal["read", "write", "discard", "flush"], ...] = (
     "read",
     "write",
@@ -46,7 +46,6 @@ OPS: tuple[Literal["read", "write", "discard", "flush"], ...] = (
     "flush",
 )
 TIMES: tuple[Literal["mean", "p50", "p99", "max"], ...] = ("mean", "p50", "p99", "max")
-DISKS = {"disk_read_bytes": "read_bytes", "disk_write_bytes": "write_bytes", "disk_ios": "reads"}
 
 
 def show(summary: TraceSummary) -> None:
@@ -66,9 +65,8 @@ def show(summary: TraceSummary) -> None:
     console.text(", ".join(_facts(manifest, samples)))
     rows: list[tuple[str, ...]] = []
     rates: list[list[float]] = []
-    kinds = _kinds(summary)
     for key, what, unit, per in ROWS:
-        kind = _kind(kinds, key)
+        kind = kind_of(summary, key)
         row = None if kind == "missing" else _row(samples[key], samples["span_s"], unit, per)
         rows.append((what, *row[0], kind) if row else (what, "", "", "", "missing"))
         rates.append(row[1] if row else [])
@@ -89,24 +87,6 @@ def show(summary: TraceSummary) -> None:
         console.text(
             f"read amplification of the command: at least {summary['read_amplification']:.2f}"
         )
-
-
-def kind_of(summary: TraceSummary, key: str) -> str:
-    """How the values of a column are known: `measured`, `estimated` or `missing`."""
-    return _kind(_kinds(summary), key)
-
-
-def _kind(kinds: dict[str, str], key: str) -> str:
-    # Seconds here are nanoseconds in the trace's columns.
-    return kinds.get(key[:-2] + "_ns" if key.endswith("_s") else key, "measured")
-
-
-def _kinds(summary: TraceSummary) -> dict[str, str]:
-    """How the values of the columns are known, those of the disks included."""
-    parts = [part for part in summary["manifest"]["parts"] if part["file"] == "disks.parquet"]
-    kinds = {one["name"]: one["kind"] for part in parts for one in part["columns"]}
-    of_disks = {row: kinds[column] for row, column in DISKS.items() if column in kinds}
-    return {**summary["kinds"], **of_disks}
 
 
 def _facts(manifest: Manifest, samples: SampleSeries) -> list[str]:

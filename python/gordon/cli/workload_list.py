@@ -3,11 +3,12 @@
 import click
 
 from gordon.cli import options
+from gordon.options.outputs import Tables
 
 
 @click.command(name="list")
-@options.json_out
-def list_jobs(json_path: str | None) -> None:
+@options.tables_out()
+def list_jobs(to: Tables) -> None:
     """List the jobs: those of the Gordon paper's Table 2, on Spark."""
     from dataclasses import asdict
 
@@ -16,7 +17,7 @@ def list_jobs(json_path: str | None) -> None:
     from gordon.human import short
     from gordon.workload.jobs import JOBS
 
-    output.check(json_path)
+    output.check(to=to)
     found = list(JOBS.values())
     settings = [
         ", ".join(f"{name}={parameter.default}" for name, parameter in job.parameters.items())
@@ -29,4 +30,4 @@ def list_jobs(json_path: str | None) -> None:
         Column("summary", [job.summary for job in found], wraps=True),
         Column("parameters", settings, wraps=True),
     ]
-    output.table(columns, {"jobs": [asdict(job) for job in found]}, json_path)
+    output.table(columns, "jobs", [asdict(job) for job in found], to)

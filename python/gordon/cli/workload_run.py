@@ -9,6 +9,7 @@ import click
 from gordon.cli import options
 from gordon.files import STDOUT
 from gordon.options import command, only_given
+from gordon.options.outputs import Tables
 from gordon.options.table import flags
 from gordon.options.workloads import (
     ExistingCluster,
@@ -58,8 +59,8 @@ class _WithArguments(click.Command):
 @click.command(cls=_WithArguments)
 @click.argument("job", type=command.Choice([*JOBS, ALL]), required=False, metavar="[JOB]")
 @command.of(Program, RunFolder, JobRuns, NodeShares, NodeDisks, JobInput, Sampling, ExistingCluster)
-@options.json_out
-def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
+@options.tables_out()
+def run(job: str | None, out: str, to: Tables, **given: Any) -> None:
     """Run a job of the paper's Table 2 on Spark, with a trace of each node; or all of them; or a
     program of your own (--app FILE -- ARGS).
 
@@ -78,7 +79,7 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
     chosen = only_given(given)
     _check_words(job, chosen, arguments)
     modules = [part for files in given["py_files"] for part in files.split(",") if part]
-    output.check(json_path, used=[out, given["hosts"], given["app"], *modules, *given["sources"]])
+    output.check(to=to, used=[out, given["hosts"], given["app"], *modules, *given["sources"]])
     cluster = _cluster(job, chosen)
     how = _of(chosen, NodeShares, NodeDisks, Sampling)
 
@@ -91,11 +92,13 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
         app = App(Path(given["app"]), arguments or (), [*map(Path, modules)], given["main_class"])
         report = run_app(app, out, notify=notify, **how)
         result = report | {"folder": out}
-        output.finish(lambda console: _show(console, report.report, out), [(json_path, result)])
+        output.finish(
+            lambda console: _show(console, report.report, out), to=to, result=result, rows="nodes"
+        )
         return
     parameters = dict(map(_pair, given["parameters"]))
     runs = plan(job, out, **_of(chosen, JobRuns), seed=chosen.get("seed", JobInput.seed))
-    console = terminal.messages() if json_path == STDOUT else terminal.data()
+    console = terminal.messages() if STDOUT in (to.json_path, to.csv_path) else terminal.data()
     reports = []
     with Moved("generating the input") as progress:
         made = run_planned(
@@ -111,8 +114,8 @@ def run(job: str | None, out: str, json_path: str | None, **given: Any) -> None:
             _show(console, report.report, str(planned.out))
             reports.append(report | {"folder": str(planned.out)})
     # Each run is shown when it ends.
-    found = reports[0] if len(runs) == 1 else {"runs": reports}
-    output.finish(lambda _: None, [(json_path, found)])
+    found, rows = (reports[0], "nodes") if len(runs) == 1 else ({"runs": reports}, "runs")
+    output.finish(lambda _: None, to=to, result=found, rows=rows)
 
 
 def _of(chosen: Given, *tables: type[Any]) -> Given:

@@ -23,27 +23,85 @@ class HtmlReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlashTables:
-    """The tables of a run on flash."""
+class Csv:
+    """The table that stands for the result."""
 
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write the rows as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables(Csv, Json):
+    """The result for programs, and its tables."""
+
+    parquet: Annotated[str | None, DIR] = None
+    """Write the tables as Parquet: a file for each list of rows, and one of the other values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashTables(Tables):
+    """The result of a run on flash."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write the run over time as CSV (-: stdout)."""
     parquet: Annotated[str | None, DIR] = None
     """Write the tables (over time, latencies, queue depths, erases) as Parquet."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiskTables:
-    """The tables of a run on disks."""
+class DiskTables(FlashTables):
+    """The result of a run on disks."""
 
     parquet: Annotated[str | None, DIR] = None
     """Write the tables (over time, latencies, depths) as Parquet."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CacheTables:
-    """The tables of caches."""
+class CacheTables(Tables):
+    """The result of caches."""
 
     parquet: Annotated[str | None, DIR] = None
     """Write the tables (a row for each cache or size; lifetimes, erases) as Parquet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PetabyteTables(Tables):
+    """The cost of a petabyte."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write each medium with 1 to 8 processors a server as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicasTables(Tables):
+    """The cost of replicas."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write sleeping and awake disks at each rate as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RackTables(Tables):
+    """A rack."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write the node, the enclosure and the rack as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TcoTables(Tables):
+    """A total cost."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write all values of the run as CSV (-: stdout)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanTables(Tables):
+    """A plan."""
+
+    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
+    """Write the jobs as CSV (-: stdout)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,59 +110,3 @@ class PowerLog:
 
     out: Annotated[str | None, Named("-o", ("--out",)), Text("LOG.csv")] = None
     """Write the samples of power as CSV."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CostTables:
-    """The tables of a cost."""
-
-    parquet: Annotated[str | None, DIR] = None
-    """Write all values (a table for each list of rows, and one of the other values) as Parquet."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListTable:
-    """The table of a list."""
-
-    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
-    """Write the rows as CSV (-: stdout)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PetabyteTable:
-    """The table of a petabyte."""
-
-    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
-    """Write each medium with 1 to 8 processors a server as CSV (-: stdout)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplicasTable:
-    """The table of replicas."""
-
-    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
-    """Write sleeping and awake disks at each rate as CSV (-: stdout)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RackTable:
-    """The table of a rack."""
-
-    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
-    """Write the node, the enclosure and the rack as CSV (-: stdout)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TcoTable:
-    """The table of a total cost."""
-
-    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
-    """Write all values of the run as CSV (-: stdout)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanTable:
-    """The table of a plan."""
-
-    csv_path: Annotated[str | None, Named("--csv"), PATH] = None
-    """Write the jobs as CSV (-: stdout)."""

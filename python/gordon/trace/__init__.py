@@ -2,7 +2,7 @@
 
     import gordon.trace
     made = gordon.trace.record(["sort", "in", "-o", "out"], "sort.trace")
-    made["exit_status"], gordon.trace.summary("sort.trace")["duration_s"]
+    made["exit_status"], gordon.trace.summary("sort.trace").to_pandas("samples")
     requests = gordon.trace.read("web.csv.gz")
     polars.DataFrame(requests), pyarrow.table(requests)
     gordon.trace.convert("web.csv.gz", "web.trace")
@@ -15,7 +15,7 @@ from gordon._core import Table
 from gordon.trace.convert import anonymise, convert, formats, read
 from gordon.trace.record import record
 from gordon.trace.result import ActivityResult, AnonymiseResult, ConvertResult, RecordResult
-from gordon.trace.summary import Shown, summary
+from gordon.trace.summary import Shown, SummaryResult, summary
 
 __all__ = [
     "ActivityResult",
@@ -23,6 +23,7 @@ __all__ = [
     "ConvertResult",
     "RecordResult",
     "Shown",
+    "SummaryResult",
     "Table",
     "anonymise",
     "convert",

@@ -1,11 +1,13 @@
 """Summaries of traces: of one, or of all nodes of a job, and the stages of it."""
 
 import json
+from collections.abc import Mapping
 from os import fspath
 from pathlib import Path as File
-from typing import NotRequired, TypedDict, final
+from typing import Any, NotRequired, TypedDict, final
 
-from gordon import _core
+from gordon import _core, fields
+from gordon.columns import Columns, of_rows
 from gordon.options import Path, Progress
 from gordon.options.loads import TraceLoad
 from gordon.reports.spark import RecordedStages
@@ -14,6 +16,7 @@ from gordon.run import folder, not_traces
 from gordon.run.converted import Workplace
 from gordon.run.inputs import Inputs, expand
 from gordon.run.report import RunReport
+from gordon.untyped import Row
 
 
 @final
@@ -50,9 +53,48 @@ class ShownJobs(TypedDict):
 Shown = ShownTrace | ShownNodes | ShownJobs
 
 
-def summary(source: Path, progress: Progress | None = None) -> Shown:
+class SummaryResult(fields.SummaryResult):
+    """The summary of a trace, of the nodes of a job, or of several jobs. The table that stands for
+    the whole is that of the stages of applications, else of the nodes, else of the samples."""
+
+    def says(self) -> str:
+        if "jobs" in self:
+            return f"{len(self['jobs'])} jobs"
+        nodes = f"{self['name']}, {len(self['nodes'])} nodes" if "nodes" in self else self["path"]
+        if "application" not in self:
+            return nodes
+        application = self["application"]
+        return f"{nodes}, {len(application['stages'])} stages, {application['span_s']:.4g} s"
+
+    def _rows(self) -> str:
+        return next(iter(self._tables()))
+
+    def _tables(self) -> dict[str, Columns]:
+        jobs = self.get("jobs", [self.report])
+        nodes = [node for job in jobs for node in job.get("nodes", [job])]
+        applications = [job["application"] for job in jobs if "application" in job]
+        stages = [
+            {"application": one["application"], **stage}
+            for one in applications
+            for stage in one["stages"]
+        ]
+        made = {
+            "stages": stages,
+            "nodes": [_totals(node) for node in nodes] if len(nodes) > 1 else [],
+            "samples": [row for node in nodes for row in _samples(node)],
+        }
+        return {name: of_rows(rows) for name, rows in made.items() if rows or name == "samples"}
+
+
+#: Columns of samples that have a level at each sample. The others are amounts, which add up.
+_LEVELS = ("memory_bytes", "command_memory_bytes")
+#: Columns of the disks, which the summary adds up over all devices.
+_DISKS = {"disk_read_bytes": "read_bytes", "disk_write_bytes": "write_bytes", "disk_ios": "reads"}
+
+
+def summary(source: Path, progress: Progress | None = None) -> SummaryResult:
     """The contents of a trace; those of several nodes are under `nodes`, and of several jobs under
-    `jobs`.
+    `jobs`. The tables are the stages of applications, the nodes, and the samples.
 
     A trace has the keys of the core's summary. `application` is what an event log of Spark, or the
     tables in the folder, have of the stages: times in seconds after the start of the application,
@@ -62,9 +104,20 @@ def summary(source: Path, progress: Progress | None = None) -> Shown:
     """
     path = fspath(source)
     if is_of_requests(path):
-        return _requests(path)
+        return SummaryResult(_requests(path))
     jobs = [_job(inputs) for inputs in expand([path], progress=progress)]
-    return jobs[0] if len(jobs) == 1 else {"jobs": jobs}
+    return SummaryResult(jobs[0] if len(jobs) == 1 else {"jobs": jobs})
+
+
+def kind_of(node: TraceSummary, key: str) -> str:
+    """How the values of a column of samples are known: `measured`, `estimated` or `missing`."""
+    parts = [part for part in node["manifest"]["parts"] if part["file"] == "disks.parquet"]
+    disks = {one["name"]: one["kind"] for part in parts for one in part["columns"]}
+    if _DISKS.get(key) in disks:
+        return disks[_DISKS[key]]
+    # Seconds here are nanoseconds in the trace's columns.
+    column = f"{key[:-2]}_ns" if key.endswith("_s") else key
+    return node["kinds"].get(column, "measured")
 
 
 def is_of_requests(source: str) -> bool:
@@ -99,6 +152,34 @@ def _job(inputs: Inputs) -> Job:
 def _is_run(inputs: Inputs) -> bool:
     """Whether a job is one run; repeats have no common folder."""
     return bool(inputs.folder) and folder.is_run(inputs.folder)
+
+
+def _totals(node: ShownTrace) -> Row:
+    """The use of a node: the maximum of memory, and the sums of the other columns."""
+    about: Row = {"node": node["path"], "cores": node["manifest"]["machine"]["cores"]}
+    for name, values in _known(node).items():
+        if name != "start_s":
+            about[name] = max(values) if name in _LEVELS else sum(values)
+    return about
+
+
+def _samples(node: ShownTrace) -> list[Row]:
+    """A row for each sample of a node."""
+    known = _known(node)
+    return [
+        {"node": node["path"], **dict(zip(known, row, strict=True))}
+        for row in zip(*known.values(), strict=True)
+    ]
+
+
+def _known(node: ShownTrace) -> dict[str, list[float]]:
+    """The columns of samples that the trace has."""
+    samples: Mapping[str, Any] = node["samples"]
+    return {
+        name: values
+        for name, values in samples.items()
+        if values and kind_of(node, name) != "missing"
+    }
 
 
 def _node(trace: str) -> ShownTrace:
