@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from gordon import locks
 from gordon.cli import gordon
 
 from conftest import Run
@@ -281,3 +282,73 @@ def test_a_table_has_the_same_rows_in_csv_and_parquet(
     assert len(rows) == table.num_rows
     listed = json.loads((tmp_path / "all.json").read_text()).get(LISTS[words])
     assert listed is None or len(listed) == len(rows)
+
+
+#: Commands that make data in the place of their last word, and the words behind it.
+DATA = {
+    "trace --interval 100ms -o": "-- sleep 0.2",
+    "trace convert web.parquet": "",
+    "trace anonymise in.trace": "",
+    "cache generate surge --files 100MB --requests 1k -o": "",
+    "workload data numbers --size 1MB -o": "",
+    "block create": "--preset nvme-tlc-1tb --set capacity=1GiB",
+    "block export in.img": "",
+}
+
+
+@pytest.fixture
+def inputs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a trace of requests, a trace of a machine and an image."""
+    monkeypatch.chdir(tmp_path)
+    load = ["--files", "100MB", "--requests", "1k", "-o", "web.parquet"]
+    for words in (
+        ["cache", "generate", "surge", *load],
+        ["trace", "convert", "web.parquet", "in.trace"],
+        ["block", "create", "in.img", "--preset", "nvme-tlc-1tb", "--set", "capacity=1GiB"],
+    ):
+        made = run(*words)
+        assert made.status == 0, made.err
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", DATA)
+def test_data_are_replaced_with_force_alone(run: Run, inputs: Path, words: str) -> None:
+    out, also = inputs / "out", DATA[words].split()
+    first = run(*words.split(), "out", *also)
+    assert first.status == 0, first.err
+    before = out.stat().st_ino
+    again = run(*words.split(), "out", *also)
+    again.refused("exists", "--force")
+    assert out.stat().st_ino == before
+    forced = run(*words.split(), "out", "--force", *also)
+    assert forced.status == 0, forced.err
+    assert out.stat().st_ino != before
+    assert not list(inputs.glob(".out.old-*"))
+
+
+def test_what_is_there_comes_back_if_the_new_data_fail(run: Run, inputs: Path) -> None:
+    (inputs / "out").write_text("dear")
+    (inputs / "bad.csv").write_text("no trace")
+    ran = run("trace", "convert", "bad.csv", "out", "--force")
+    assert ran.status == 1
+    assert (inputs / "out").read_text() == "dear"
+
+
+@pytest.mark.parametrize("inner", ["notes.txt", "manifest.json"])
+def test_a_folder_of_something_else_is_not_replaced(run: Run, inputs: Path, inner: str) -> None:
+    own = inputs / "own"
+    own.mkdir()
+    (own / inner).write_text('{"name": "an extension of a browser"}')
+    (inputs / "link").symlink_to("in.trace")
+    for name in ("own", "link"):
+        ran = run("trace", "convert", "web.parquet", name, "--force")
+        ran.refused("exists", "not a folder that gordon wrote")
+    assert (own / inner).is_file()
+    assert (inputs / "in.trace" / "manifest.json").is_file()
+
+
+def test_an_image_in_use_is_not_replaced(run: Run, inputs: Path) -> None:
+    with (inputs / "in.img").open("rb") as file:
+        locks.hold(file)
+        words = ["--preset", "nvme-tlc-1tb", "--set", "capacity=1GiB", "--force"]
+        run("block", "create", "in.img", *words).refused("in-use", "in.img")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gordon.cli import options
+from gordon.cli.replace import replaced
 from gordon.options import command, only_given
 from gordon.options.blocks import (
     Addresses,
@@ -18,7 +19,7 @@ from gordon.options.blocks import (
     WearPlot,
 )
 from gordon.options.devices import Array, DiskDevice, FlashPreset
-from gordon.options.outputs import Tables
+from gordon.options.outputs import Force, Tables
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
@@ -39,9 +40,9 @@ def block() -> None:
 @block.command()
 @image
 @command.of(FlashPreset)
-@command.of(Image)
+@command.of(Image, Force)
 @options.json_out
-def create(image: str, json_path: str | None, **given: Any) -> None:
+def create(image: str, force: bool, json_path: str | None, **given: Any) -> None:
     """Create the image of an erased flash array.
 
     The file is sparse: erased flash takes almost no space. The mapping unit is 4 KiB unless
@@ -52,7 +53,8 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     from gordon.cli.block_view import created
 
     output.check(json_path, used=[image])
-    made = blocks.create(image, **only_given(given))
+    with replaced(image, force=force):
+        made = blocks.create(image, **only_given(given))
     output.finish(lambda console: created(console, image, made.report), [(json_path, made)])
 
 
@@ -151,8 +153,9 @@ def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -
 @block.command()
 @image
 @click.argument("out")
+@command.of(Force)
 @options.json_out
-def export(image: str, out: str, json_path: str | None) -> None:
+def export(image: str, out: str, force: bool, json_path: str | None) -> None:
     """Copy an image, damaged or not, to the raw file OUT. The image is not changed.
 
     Data that cannot be read, or cannot be proved to be current, becomes a hole in OUT. OUT.map
@@ -164,7 +167,7 @@ def export(image: str, out: str, json_path: str | None) -> None:
     from gordon.cli.progress import Part
 
     output.check(json_path, used=[image, out])
-    with Part("export") as progress:
+    with replaced(out, f"{out}.map", force=force), Part("export") as progress:
         made = blocks.export(image, out, progress.tick)
     output.finish(lambda console: exported(console, out, made.report), [(json_path, made)])
 

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gordon.cli import options
+from gordon.cli.replace import replaced
 from gordon.options import command, only_given
 from gordon.options.caches import WebLoad
+from gordon.options.outputs import Force
 
 if TYPE_CHECKING:
     from gordon.cli.terminal import Output
@@ -15,9 +17,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("workload", type=command.Choice(["surge", "specweb99"]))
-@command.of(WebLoad)
+@command.of(WebLoad, Force)
 @options.json_out
-def generate(workload: Any, output: str, json_path: str | None, **given: Any) -> None:
+def generate(workload: Any, output: str, force: bool, json_path: str | None, **given: Any) -> None:
     """Generate the requests of a web server as a block trace.
 
     surge: users as modelled by Barford and Crovella (SIGMETRICS 1998), with half of the requests
@@ -33,7 +35,7 @@ def generate(workload: Any, output: str, json_path: str | None, **given: Any) ->
     from gordon.cli.progress import Progress
 
     outputs.check(json_path, files=[output])
-    with Progress("generating") as progress:
+    with replaced(output, force=force), Progress("generating") as progress:
         made = web.generate(workload, output, progress=progress.tick, **only_given(given))
     outputs.finish(
         lambda console: _show(console, workload, output, made.report), [(json_path, made)]

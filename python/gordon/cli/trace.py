@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import click
 
 from gordon.cli import WithDefault, options, say, trace_activity
+from gordon.cli.replace import replaced
 from gordon.cli.trace_input import announce_pipe, load_of, of_trace, reading
 from gordon.files import STDOUT
 from gordon.options import command
-from gordon.options.outputs import Tables
+from gordon.options.outputs import Force, Tables
 from gordon.options.traces import ActivityInput, Conversion, Recording
 from gordon.reports.trace import AnonymiseReport, CaptureOutcome, ConversionReport, FormatRow
 
@@ -32,7 +33,7 @@ def trace() -> None:
 
 
 @trace.command(context_settings={"allow_interspersed_args": False})
-@command.of(Recording)
+@command.of(Recording, Force)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(
     words: tuple[str, ...],
@@ -41,6 +42,7 @@ def record(
     memory: str | None,
     hosts: str | None,
     via: str | None,
+    force: bool,
 ) -> None:
     """Run a command and trace what the machine does, or what all hosts of a cluster do."""
     if interval_ns is None:
@@ -48,7 +50,8 @@ def record(
     if hosts is not None:
         if memory is not None:
             raise click.UsageError("--memory limits a command on this machine: not with --nodes")
-        _record_run(out, hosts, words, via, interval_ns)
+        with replaced(out, force=force):
+            _record_run(out, hosts, words, via, interval_ns)
     if via is not None:
         raise click.UsageError("--via needs --nodes")
     from gordon import _core
@@ -56,7 +59,9 @@ def record(
     limit = None if memory is None else _core.parse_bytes(memory)
     if limit is not None and limit < LEAST_MEMORY:
         raise click.BadParameter("no command runs in less than 1MiB", param_hint="--memory")
-    made: CaptureOutcome = json.loads(_core.trace_record(out, interval_ns, list(words), limit))
+    with replaced(out, force=force):
+        text = _core.trace_record(out, interval_ns, list(words), limit)
+    made: CaptureOutcome = json.loads(text)
     for warning in made["warnings"]:
         say(warning, kind="warning")
     click.echo(f"traced to {out}", err=True)
@@ -105,7 +110,7 @@ def show(source: str, to: Tables) -> None:
 @of_trace
 @command.of(ActivityInput)
 @click.option("--from", "from_", metavar="F", hidden=True)
-@command.of(Conversion)
+@command.of(Conversion, Force)
 @options.json_out
 def convert(
     sources: tuple[str, ...],
@@ -114,6 +119,7 @@ def convert(
     clock: str | None,
     from_: str | None,
     to: str | None,
+    force: bool,
     json_path: str | None,
     **given: Any,
 ) -> None:
@@ -142,15 +148,16 @@ def convert(
         given["format"] = from_
     activity = trace_activity.format_of(sources, given["format"], given)
     if activity is not None:
-        trace_activity.convert(
-            sources,
-            target,
-            activity,
-            given | {"to": to},
-            cores=cores,
-            clock=clock,
-            json_path=json_path,
-        )
+        with replaced(target, force=force):
+            trace_activity.convert(
+                sources,
+                target,
+                activity,
+                given | {"to": to},
+                cores=cores,
+                clock=clock,
+                json_path=json_path,
+            )
         return
     if cores is not None or clock is not None:
         raise click.UsageError(
@@ -162,7 +169,8 @@ def convert(
             "only activity traces (sysstat, prometheus, rezolus) are read from several IN"
         )
     source = sources[0]
-    with reading(source, given, objects=to == "oracleGeneral"):
+    is_of_objects = to == "oracleGeneral"
+    with replaced(target, force=force), reading(source, given, objects=is_of_objects):
         text = _core.trace_convert(json.dumps(load_of(source, given)), target, to)
     done: ConversionReport = json.loads(text)
     announce_pipe(source, given, done["input"])
@@ -177,8 +185,9 @@ def convert(
 @trace.command()
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
+@command.of(Force)
 @options.json_out
-def anonymise(source: str, target: str, json_path: str | None) -> None:
+def anonymise(source: str, target: str, force: bool, json_path: str | None) -> None:
     """Copy a trace, or a run, with pseudonyms in place of all names, to share it.
 
     Commands, paths, and the names of hosts, users, processes, volumes and the like are replaced;
@@ -188,13 +197,14 @@ def anonymise(source: str, target: str, json_path: str | None) -> None:
     from gordon.cli import output
 
     output.check(json_path, used=[source, *output.trace_files([source]), target])
-    made = _core.trace_anonymise(source, target)
+    with replaced(target, force=force):
+        made = _core.trace_anonymise(source, target)
     done: AnonymiseReport = json.loads(made)
     if done["left_out"]:
         say(f"{source}: not copied: {', '.join(done['left_out'])}", kind="warning")
-    replaced = sum(done["replaced"].values())
+    count = sum(done["replaced"].values())
     traces = f"{done['traces']} trace{'' if done['traces'] == 1 else 's'}"
-    names = f"{replaced} name{'' if replaced == 1 else 's'}"
+    names = f"{count} name{'' if count == 1 else 's'}"
     summary = f"{traces}, {names} replaced: {target}"
     output.finish(lambda _: click.echo(summary, err=True), [(json_path, made + "\n")])
 

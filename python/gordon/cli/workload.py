@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gordon.cli import options
+from gordon.cli.replace import replaced
 from gordon.cli.workload_list import list_jobs
 from gordon.cli.workload_run import run
 from gordon.options import command, only_given
+from gordon.options.outputs import Force
 from gordon.options.workloads import Corpus
 
 if TYPE_CHECKING:
@@ -27,10 +29,15 @@ workload.add_command(list_jobs)
 
 @workload.command()
 @click.argument("kind", type=command.Choice(KINDS))
-@command.of(Corpus)
+@command.of(Corpus, Force)
 @options.json_out
 def data(
-    kind: str, output: str, json_path: str | None, sources: tuple[str, ...], **given: Any
+    kind: str,
+    output: str,
+    force: bool,
+    json_path: str | None,
+    sources: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Generate a corpus: a folder of part files and a manifest.
 
@@ -46,7 +53,7 @@ def data(
     from gordon.workload.data import generate
 
     outputs.check(json_path, used=[output, *sources])
-    with Moved("generating") as progress:
+    with replaced(output, force=force), Moved("generating") as progress:
         made = generate(kind, output, sources=sources, progress=progress.tick, **only_given(given))
     outputs.finish(lambda console: _made(console, kind, output, made.report), [(json_path, made)])
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gordon.cli import options
+from gordon.cli.replace import replaced
 from gordon.files import STDOUT
 from gordon.options import command, only_given
-from gordon.options.outputs import Tables
+from gordon.options.outputs import Force, Tables
 from gordon.options.table import flags
 from gordon.options.workloads import (
     ExistingCluster,
@@ -58,9 +59,11 @@ class _WithArguments(click.Command):
 
 @click.command(cls=_WithArguments)
 @click.argument("job", type=command.Choice([*JOBS, ALL]), required=False, metavar="[JOB]")
-@command.of(Program, RunFolder, JobRuns, NodeShares, NodeDisks, JobInput, Sampling, ExistingCluster)
+@command.of(
+    Program, RunFolder, Force, JobRuns, NodeShares, NodeDisks, JobInput, Sampling, ExistingCluster
+)
 @options.tables_out()
-def run(job: str | None, out: str, to: Tables, **given: Any) -> None:
+def run(job: str | None, out: str, force: bool, to: Tables, **given: Any) -> None:
     """Run a job of the paper's Table 2 on Spark, with a trace of each node; or all of them; or a
     program of your own (--app FILE -- ARGS).
 
@@ -90,17 +93,18 @@ def run(job: str | None, out: str, to: Tables, **given: Any) -> None:
         from gordon.workload.app import App, run_app
 
         app = App(Path(given["app"]), arguments or (), [*map(Path, modules)], given["main_class"])
-        report = run_app(app, out, notify=notify, **how)
+        with replaced(out, force=force):
+            report = run_app(app, out, notify=notify, **how)
         result = report | {"folder": out}
         output.finish(
             lambda console: _show(console, report.report, out), to=to, result=result, rows="nodes"
         )
         return
     parameters = dict(map(_pair, given["parameters"]))
-    runs = plan(job, out, **_of(chosen, JobRuns), seed=chosen.get("seed", JobInput.seed))
     console = terminal.messages() if STDOUT in (to.json_path, to.csv_path) else terminal.data()
     reports = []
-    with Moved("generating the input") as progress:
+    with replaced(out, force=force), Moved("generating the input") as progress:
+        runs = plan(job, out, **_of(chosen, JobRuns), seed=chosen.get("seed", JobInput.seed))
         made = run_planned(
             runs,
             parameters=parameters,

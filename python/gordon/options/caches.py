@@ -166,7 +166,7 @@ class WebLoad:
     """Requests of a web server."""
 
     output: Annotated[Path, Named("-o", ("--output", "--out")), FILE]
-    """Trace to write, one Parquet file that must not exist."""
+    """Trace to write, one Parquet file."""
     files: Annotated[str | None, SIZE] = None
     """Total size of the files. Default: 1.5GB for surge, 1.8GB for specweb99."""
     requests: Annotated[int, Amount(1)] = 1_000_000

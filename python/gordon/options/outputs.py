@@ -110,3 +110,11 @@ class PowerLog:
 
     out: Annotated[str | None, Named("-o", ("--out",)), Text("LOG.csv")] = None
     """Write the samples of power as CSV."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Force:
+    """Whether data may be replaced: a trace, a run, a corpus, an image."""
+
+    force: bool = False
+    """Replace the output if it exists. Without this, an output that exists is an error."""

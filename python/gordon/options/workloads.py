@@ -29,7 +29,7 @@ class Corpus:
     """A corpus of part files."""
 
     output: Annotated[Path, Named("-o", ("--output", "--out")), DIR]
-    """Folder to write, which must not exist."""
+    """Folder to write."""
     size: Annotated[str, SIZE]
     """Size of all files together: 2GB, 500MB."""
     part_size: Annotated[str, SIZE] = "64MiB"
