@@ -68,7 +68,12 @@ def blamed(name: str) -> Iterator[None]:
     try:
         yield
     except GordonError as error:
-        raise error.at(f"policy {name}") if error.kind == "" else error from None
+        if error.kind:
+            raise
+        # What a method returned is of no use.
+        raise GordonError(
+            f"policy {name}: {error.message}", error.hint, kind="failed-policy"
+        ) from None
     except Exception as error:
         raise GordonError(
             f"policy {name}: {type(error).__name__}: {error}",

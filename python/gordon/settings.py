@@ -2,10 +2,11 @@
 keyword `set={"KEY": VALUE}`.
 
 Keys are dotted paths (`power.die_idle`). Keys that the schema knows may be added. If the schema has
-a source for the value, the source becomes `--set`. The core checks the values.
+a source for the value, the source becomes `--set`. The core checks each value.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from math import isfinite
@@ -62,8 +63,8 @@ def change(
 ) -> None:
     """Sets the value at a path of a table of a kind, in place. `key` is its name in errors, by
     default the path. `items`: the table is an element of the list at this key of the kind. Raises
-    GordonError for an unknown path or a path of a table."""
-    key = key or path
+    GordonError for an unknown path, a path of a table, and a value that the core refuses."""
+    key, whole = key or path, {items: [table]} if items else table
     known, schema = _root(kind, items), _schema(kind)
     *folders, leaf = path.split(".")
     for folder in folders:
@@ -81,12 +82,32 @@ def change(
         raise _unknown(paths(kind, items), key, "key", leaf, sorted(known), path)
     if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
         raise not_a_value(key, path)
-    new = _parse(text)
-    if isinstance(new, float) and not isfinite(new):
-        raise GordonError(
-            f"--set {key}={text}: not a finite number", f"--set {key}=1.5", kind="not-finite"
-        )
-    table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
+    # A text such as `1` may be meant as a number or as a text.
+    for new in (_parse(text), text):
+        table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
+        error = _refused(kind, whole, f"{key}={text}")
+        if error is None:
+            return
+    if error is not None:
+        raise error
+
+
+def _refused(kind: str, whole: Table, setting: str) -> GordonError | None:
+    """The error of the core for the value of a setting; None if there is none. Keys that are still
+    missing from the table are none of it."""
+    try:
+        _core.check_json(kind, json.dumps(whole))
+    except GordonError as error:
+        place, _, what = error.message.removeprefix(f"{kind}: ").partition(": ")
+        what = what or place
+        if what.startswith("missing field"):
+            return None
+        _, expected, rest = what.partition("expected ")
+        said = expected + rest or what.removeprefix(f"`{setting.partition('=')[2]}`: ")
+        # The message lists the known words already.
+        hint = re.sub(r"(; )?known here: .*", "", error.hint)
+        return GordonError(f"--set {setting}: {said}", hint, kind=error.kind)
+    return None
 
 
 def _choice(key: str, choices: list[Table], number: str) -> Table:

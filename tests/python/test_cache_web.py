@@ -90,7 +90,7 @@ def test_an_existing_output_is_not_overwritten(run: Run, tmp_path: Path) -> None
     (tmp_path / "web.parquet").write_text("mine")
     ran = run("cache", "generate", "surge", "--requests", "10", "-o", "web.parquet")
     assert ran.status == 1
-    assert "web.parquet exists already\n  try: another name" in ran.err
+    assert "web.parquet exists\n  try: another name" in ran.err
     assert (tmp_path / "web.parquet").read_text() == "mine"
     ran = run("cache", "generate", "surge", "--requests", "10", "-o", "nowhere/web.parquet")
     assert (ran.status, "cannot write nowhere/web.parquet" in ran.err) == (1, True)

@@ -14,6 +14,8 @@ from typing import Any
 import click
 import pytest
 
+from gordon import GordonError
+
 from conftest import JOB_BYTES, Run, Traced, gordon
 
 PAPER = ("--space", "gordon-2009")
@@ -121,6 +123,32 @@ def test_closed_files_are_not_a_failure(closed: str, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == bytes(100)
 
 
+@pytest.mark.parametrize("words", ["parts", "--help", "survey --help", "trace formats --csv -"])
+@pytest.mark.parametrize("errors", ["", "2>&1"])
+def test_a_reader_that_leaves_ends_a_command_quietly(
+    words: str, errors: str, tmp_path: Path
+) -> None:
+    # `sleep` never reads, and ends before Python has started.
+    pipe = f'{{ "$0" -m gordon {words} {errors}; echo $? > status; }} | sleep 0'
+    env = os.environ | {"PYTHONPATH": str(PYTHON)}
+    ran = subprocess.run(
+        ["sh", "-c", pipe, sys.executable], cwd=tmp_path, env=env, capture_output=True
+    )
+    assert ran.stderr == b""
+    assert (tmp_path / "status").read_text() == "141\n"
+
+
+def test_a_broken_pipe_that_is_not_the_output_is_an_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise GordonError("cannot write sock: Broken pipe (os error 32)")
+
+    monkeypatch.setattr("gordon.cli.output.finish", fail)
+    ran = run("doctor")
+    assert (ran.status, ran.err) == (1, "error: cannot write sock: Broken pipe (os error 32)\n")
+
+
 def test_a_pipe_gets_what_rich_would_print(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -134,16 +162,15 @@ def test_a_pipe_gets_what_rich_would_print(capsys: pytest.CaptureFixture[str]) -
         Column("of it", ["1.0 s", "20 s", "", "300 s"], wraps=True),
     ]
     data().table(columns)
-    data().table([Column("none", [])])
+    data().table([Column("a table without rows", [])])
     data().text("[dim]" + "line " * 40)
     ours = capsys.readouterr().out
-    for shown in (columns, [Column("none", [])]):
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for c in shown:
-            table.add_column(c.title, justify="right" if c.right else "left", min_width=c.width)
-        for row in zip(*(c.cells for c in shown), strict=True):
-            table.add_row(*row)
-        Console(markup=False, width=200).print(table)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for c in columns:
+        table.add_column(c.title, justify="right" if c.right else "left", min_width=c.width)
+    for row in zip(*(c.cells for c in columns), strict=True):
+        table.add_row(*row)
+    Console(markup=False, width=200).print(table)
     Console(markup=False, highlight=False).print("[dim]" + "line " * 40, soft_wrap=True)
     assert ours == capsys.readouterr().out
 

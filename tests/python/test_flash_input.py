@@ -19,10 +19,12 @@ from conftest import SMALL, Json, Run, mqsim, raises
         ("flt.write_points=4", "no table `flt`", "try: `ftl`"),
         ("ftl=4", "`ftl` is a table", "one by one"),
         ("ftl.write_points", "not KEY=VALUE", "--set ftl.write_points=4"),
-        ("ftl.write_points=many", "ftl.write_points", ""),
-        ("ftl.victim=gredy", "unknown variant `gredy`", "`greedy`"),
-        ("capacity=much", "`much`", ""),
-        ("timing.read=25", "timing.read", ""),
+        ("ftl.write_points=many", "--set ftl.write_points=many: expected a whole number", ""),
+        ("ftl.victim=gredy", "--set ftl.victim=gredy: expected one of", "try: `greedy`\n"),
+        ("ftl.victim=1", "--set ftl.victim=1: expected one of `greedy`", ""),
+        ("capacity=much", "--set capacity=much: expected a number and a unit", ""),
+        ("timing.read=foo", "--set timing.read=foo: expected a number and a unit", ""),
+        ("timing.read=25", "--set timing.read=25: unknown unit; use one of ns, us", ""),
     ],
 )
 def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hint: str) -> None:

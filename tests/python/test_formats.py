@@ -396,7 +396,7 @@ def test_convert_through_pipes(tmp_path: Path) -> None:
         (["good", "o", "--to", "vscsi"], ["read, not written"]),
         (["good", "o", "--device", "9"], ["no request of device 9"]),
         (["good", "o", "--time-unit", "1h"], ["between 1ns and 1s"]),
-        (["good", "good", "--to", "mqsim"], ["good exists already"]),
+        (["good", "good", "--to", "mqsim"], ["good exists"]),
         (["prose", "o"], ["of no known trace format"]),
     ],
 )

@@ -138,6 +138,10 @@ def test_a_bad_policy_is_one_error(trace: str, tmp_path: Path) -> None:
         def evict(self) -> int:
             return "first"  # type: ignore[return-value]
 
+    class Silent(Fifo):
+        def evict(self) -> int:
+            return None  # type: ignore[return-value]
+
     class Half:
         def __init__(self, capacity: int) -> None: ...
 
@@ -149,8 +153,9 @@ def test_a_bad_policy_is_one_error(trace: str, tmp_path: Path) -> None:
     with raises("failed-policy", "Raising", "lost") as failed:
         gordon.cache.replay(trace, policy=Raising, **how)
     assert isinstance(failed.value.__cause__, KeyError)
-    with raises("failed-policy", "Text"):
-        gordon.cache.replay(trace, policy=Text, **how)
+    for wrong, returned in ((Text, "'first'"), (Silent, "None")):
+        with raises("failed-policy", f"evict() returned {returned}, not the key of an object"):
+            gordon.cache.replay(trace, policy=wrong, **how)
     with raises("incomplete-policy", "Half", "insert", "evict"):
         gordon.cache.replay(trace, policy=Half, **how)  # type: ignore[arg-type]
     with raises("one-level-only"):

@@ -231,6 +231,10 @@ def test_a_bad_policy_is_one_error() -> None:
         def choose(self) -> int:
             return "first"  # type: ignore[return-value]
 
+    class Silent(Fifo):
+        def choose(self) -> int:
+            return None  # type: ignore[return-value]
+
     class Unmade(Fifo):
         def __init__(self, blocks: int, pages: int) -> None:
             raise RuntimeError("no memory")
@@ -249,8 +253,9 @@ def test_a_bad_policy_is_one_error() -> None:
     with raises("failed-policy", "Raising", "lost") as failed:
         gordon.flash.wa(Raising, **SMALL)
     assert isinstance(failed.value.__cause__, KeyError)
-    with raises("failed-policy", "Text"):
-        gordon.flash.wa(Text, **SMALL)
+    for other, said in ((Text, "'first'"), (Silent, "None")):
+        with raises("failed-policy", f"choose() returned {said}, not the number of a block"):
+            gordon.flash.wa(other, **SMALL)
     with raises("failed-policy", "Unmade", "no memory"):
         gordon.flash.wa(Unmade, **SMALL)
     for run in (

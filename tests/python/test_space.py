@@ -135,7 +135,7 @@ def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
         ("cpu.atom.icp=1", "key `icp`", "try: `ipc`"),
         ("disk.sata-7200-1tb.pwer.idle=1W", "table `pwer`", "try: `power`"),
         ("disk.sata-7200-1tb.power=1W", "`power` is a table", "one by one"),
-        ("budget=many", "budget: `many`: expected a number and a unit", "19W"),
+        ("budget=many", "--set budget=many: expected a number and a unit", "19W"),
         ("node.memory=ddr9", "no memory part `ddr9`", "ddr2-2gib"),
     ],
 )

@@ -482,6 +482,7 @@ def test_limits_of_a_service_leave_designs_out(run: Run) -> None:
     none = run(*words, "--nodes", "1", "--max-price", "0.001")
     assert "No design is known to keep up with 30% headroom within --max-price 0.001" in none.out
     assert "no design is on the front; --all prints" in none.out
+    assert "design  \n" not in none.out, "a table without rows"
     assert ran.status == none.status == 0
 
 

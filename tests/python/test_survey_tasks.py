@@ -243,6 +243,8 @@ def test_every_column_of_the_table_has_the_values_of_the_report(tmp_path: Path) 
         (("--space", "gordon-2009", "--model", "tasks"), "lists no machines"),
         (("--shift", "0.2"), "--shift"),
         (("--set", "executor.cores=many"), "executor.cores"),
+        (("--set", "executor.core=2"), "try: `executor.cores`"),
+        (("--set", "executo.x=2"), "`executor.cores`"),
         (("--set", "executor.cores=0"), "executor.cores"),
         (("--set", "output.replicas=0"), "output.replicas"),
         (("--set", "output.replicas=-1"), "replicas"),

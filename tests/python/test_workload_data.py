@@ -219,7 +219,7 @@ BAD = [
     (("numbers", "--size", "1MB", "--part-size", "1KiB", "-o", "x"), 1, "option", "part-size"),
     (("numbers", "--size", "1MB", "--seed", str(1 << 64), "-o", "x"), 1, "out-of-range", "seed"),
     (("numbers", "--size", "1MB", "--from", "en", "-o", "x"), 1, "option", "from"),
-    (("numbers", "--size", "1MB", "-o", "en"), 1, "exists", "en exists already"),
+    (("numbers", "--size", "1MB", "-o", "en"), 1, "exists", "en exists"),
     (("numbers", "--size", "1MB", "-o", "no/x"), 1, "missing-folder", "there is no folder no"),
     (("text", "--size", "1MB", "--from", "none", "-o", "x"), 1, "read", "none"),
     (("text", "--size", "1MB", "--from", "empty", "-o", "x"), 1, "no-seed-text", "empty"),

@@ -1,6 +1,6 @@
 //! Kinds of config and their names.
 
-use crate::parse::{ConfigError, from_toml, nearest, refuse_not_finite, to_json};
+use crate::parse::{ConfigError, from_json, from_toml, nearest, refuse_not_finite, to_json};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -12,6 +12,7 @@ pub struct Kind {
     /// The name that users write.
     pub name: &'static str,
     to_json: fn(&str, &str) -> Result<String, ConfigError>,
+    check: fn(&str, &str) -> Result<(), ConfigError>,
     schema: fn() -> Result<String, ConfigError>,
 }
 
@@ -19,7 +20,12 @@ impl Kind {
     /// A kind with this name, whose configs have the type `T`.
     #[must_use]
     pub const fn of<T: DeserializeOwned + Serialize + JsonSchema>(name: &'static str) -> Self {
-        Self { name, to_json: toml_to_json::<T>, schema: schema_of_config::<T> }
+        Self {
+            name,
+            to_json: toml_to_json::<T>,
+            check: check_json::<T>,
+            schema: schema_of_config::<T>,
+        }
     }
 
     /// Parses TOML `text` and returns the config as JSON, quantities as text. `origin` names the
@@ -31,6 +37,14 @@ impl Kind {
         (self.to_json)(text, origin)
     }
 
+    /// Checks JSON `text`, a config that a program changed.
+    ///
+    /// # Errors
+    /// Returns an error with the key path if the text is not a config of this kind.
+    pub fn check(&self, text: &str, origin: &str) -> Result<(), ConfigError> {
+        (self.check)(text, origin)
+    }
+
     /// The JSON Schema of this kind.
     ///
     /// # Errors
@@ -38,6 +52,10 @@ impl Kind {
     pub fn schema(&self) -> Result<String, ConfigError> {
         (self.schema)()
     }
+}
+
+fn check_json<T: DeserializeOwned>(text: &str, origin: &str) -> Result<(), ConfigError> {
+    from_json::<T>(text, origin).map(drop)
 }
 
 fn toml_to_json<T: DeserializeOwned + Serialize>(
@@ -199,6 +217,17 @@ mod tests {
         let text = r#"{"memory": {"x": {"summary": "", "idle": "3"}}}"#;
         let error = from_json::<Parts>(text, "survey").unwrap_err();
         assert!(error.what.starts_with("memory.x.idle: "), "{}", error.what);
+    }
+
+    #[test]
+    fn a_changed_config_is_checked_with_its_key_path() {
+        let parts = |idle: &str| {
+            let memory = r#""summary": "", "line": "64B", "bandwidth": "4GB""#;
+            KINDS[1].check(&format!(r#"{{"memory": {{"x": {{{memory}, {idle}}}}}}}"#), "parts")
+        };
+        assert!(parts(r#""idle": "3W""#).is_ok());
+        let error = parts(r#""idle": "3""#).unwrap_err();
+        assert!(error.to_string().starts_with("parts: memory.x.idle: "), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Cache simulations of a trace, and the list of policies.
 
 use crate::error::raise;
-use crate::own::{Failure, watch_own};
+use crate::own::{Failure, is_number, watch_own, wrong_type};
 use crate::watch::watch;
 use gordon_cachesim::flashcache::{self, FlashCacheConfig};
 use gordon_cachesim::tiered::{self, TieredConfig};
@@ -40,6 +40,10 @@ pub fn cache_run_own(
     serde_json::to_string(&report).map_err(raise)
 }
 
+fn not_cached(key: impl std::fmt::Display) -> PyErr {
+    raise(format!("evict() returned {key}, which is not in the cache"))
+}
+
 /// A policy in Python.
 struct PyChooser {
     chooser: Py<PyAny>,
@@ -72,12 +76,19 @@ impl Chooser for PyChooser {
         if self.failure.has_failed() {
             return None;
         }
-        let key = Python::attach(|py| self.chooser.bind(py).call_method0("evict")?.extract());
+        let key = Python::attach(|py| {
+            let found = self.chooser.bind(py).call_method0("evict")?;
+            match found.extract() {
+                Ok(key) => Ok(key),
+                Err(_) if is_number(&found) => Err(not_cached(&found)),
+                Err(_) => Err(wrong_type("evict()", &found, "the key of an object")),
+            }
+        });
         key.map_err(|error| self.failure.fail(error)).ok()
     }
 
     fn refused(&mut self, key: u64) {
-        self.failure.fail(raise(format!("evict() returned {key}, which is not in the cache")));
+        self.failure.fail(not_cached(key));
     }
 }
 

@@ -111,6 +111,14 @@ fn load_toml(kind: &str, text: &str, origin: &str) -> PyResult<String> {
     kind.to_json(text, origin).map_err(raise)
 }
 
+/// Raises an error with the key path for JSON that is not a config of a kind.
+#[pyfunction]
+fn check_json(kind: &str, text: &str) -> PyResult<()> {
+    let all = [&KINDS[..], &platform::KINDS].concat();
+    let kind = config::find(&all, kind).map_err(raise)?;
+    kind.check(text, kind.name).map_err(raise)
+}
+
 /// The JSON Schema of a kind of config.
 #[pyfunction]
 fn schema(kind: &str) -> PyResult<String> {
@@ -138,6 +146,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_watts, module)?)?;
     module.add_function(wrap_pyfunction!(parse_volts, module)?)?;
     module.add_function(wrap_pyfunction!(load_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(check_json, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(report_schema, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;

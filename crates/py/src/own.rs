@@ -4,8 +4,8 @@ use crate::error::raise;
 use crate::watch::watched;
 use gordon_ssd::VictimChooser;
 use gordon_units::{BlockId, Progress};
-use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -52,6 +52,17 @@ pub fn watch_own<T: Send>(
     watched(py, || work(&watch), tell, || watch.stop.store(true, Ordering::Relaxed))
 }
 
+/// Whether a method of a policy returned a whole number.
+pub fn is_number(found: &Bound<'_, PyAny>) -> bool {
+    found.is_instance_of::<PyInt>()
+}
+
+/// The error of a method of a policy that returned something else than what was `expected`.
+pub fn wrong_type(method: &str, found: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    let repr = found.repr().map_or_else(|_| "something".into(), |repr| repr.to_string());
+    raise(format!("{method} returned {repr}, not {expected}"))
+}
+
 /// A victim policy in Python.
 #[derive(Debug)]
 pub struct PyVictims {
@@ -81,6 +92,14 @@ impl PyVictims {
     fn not_a_candidate(found: impl std::fmt::Display) -> PyErr {
         raise(format!("choose() returned {found}, which is not a block that may be collected"))
     }
+
+    fn block(found: &Bound<'_, PyAny>) -> PyResult<BlockId> {
+        match found.extract() {
+            Ok(number) => Ok(BlockId(number)),
+            Err(_) if is_number(found) => Err(Self::not_a_candidate(found)),
+            Err(_) => Err(wrong_type("choose()", found, "the number of a block")),
+        }
+    }
 }
 
 impl VictimChooser for PyVictims {
@@ -100,13 +119,7 @@ impl VictimChooser for PyVictims {
     }
 
     fn choose(&self) -> Option<BlockId> {
-        self.call(|policy| {
-            let found = policy.call_method0("choose")?;
-            found.extract().map(BlockId).map_err(|error: PyErr| {
-                let is_number = error.is_instance_of::<PyOverflowError>(found.py());
-                if is_number { Self::not_a_candidate(&found) } else { error }
-            })
-        })
+        self.call(|policy| Self::block(&policy.call_method0("choose")?))
     }
 
     fn refuse(&self, block: BlockId) {

@@ -1,24 +1,28 @@
 """The commands. Each command is one module, imported when it is called: `gordon --help` is quick.
 
 Data goes to stdout, everything else to stderr. The exit status is 0 after success, 1 after a
-failure, 2 after wrong usage, and 128 plus the number of the signal that ended the command, as 130
-for Ctrl-C. `gordon trace` and `gordon meter record` exit with the status of their command.
+failure, 2 after wrong usage, and 128 plus the number of the signal that ended the command: 130 for
+Ctrl-C, and 141, as of SIGPIPE, if the reader of its output leaves, as `head` does. `gordon trace`
+and `gordon meter record` exit with the status of their command.
 """
 
 import atexit
+import errno
 import gc
 import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from types import FrameType
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import click
 
 from gordon.errors import GordonError
+from gordon.files import STDOUT
 
 # At its end Python looks for garbage in all that was imported, in vain: a tenth of a short command.
 atexit.register(gc.freeze)
@@ -99,6 +103,8 @@ _OF_USAGE = ("wrong-model", "bad-nodes", "bad-shift")
 
 #: Modules of Python that Windows does not have.
 _OF_UNIX = ("fcntl", "grp", "pwd", "resource", "termios")
+#: SIGPIPE, which Windows does not have.
+_SIGPIPE = 13
 #: Signals that end a command; Windows has two of them.
 _ENDING = [
     number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))
@@ -125,8 +131,44 @@ class Suggesting(click.Group):
             raise click.NoSuchCommand(error.command_name, possibilities=names, ctx=ctx) from None
 
 
+class ReaderLeftError(Exception):
+    """The reader of the output has left."""
+
+
+@contextmanager
+def _reader() -> Iterator[None]:
+    """Raises ReaderLeftError if the reader of the output leaves; click and rich would exit with
+    1."""
+    try:
+        yield
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):
+            raise ReaderLeftError from None
+        raise
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            if not isinstance(error, GordonError) or f" {STDOUT}: " in error.message:
+                raise ReaderLeftError from None
+            error.errno = None  # another pipe or socket: click would exit without a message
+        raise
+
+
 class Lazy(Suggesting):
     """A group whose commands are imported when they are called."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        with _reader():  # help is printed here
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _reader():
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         match args:
@@ -260,6 +302,14 @@ def _end_at_once() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
+def _discard_output() -> None:
+    """Leads stdout and stderr nowhere: their reader has left, and Python would complain once more
+    when it flushes them at its end."""
+    for file in (sys.stdout, sys.stderr):
+        if file is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+
+
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs a command and exits; a failure is one line and a hint on stderr, and the cause of the
     SystemExit."""
@@ -281,10 +331,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, click.Abort) as error:
         by = error.__cause__ if isinstance(error, click.Abort) else error
         status = 128 + getattr(by, "number", signal.SIGINT)
-    except BrokenPipeError:
-        # The reader of our output has left. Python would complain once more when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
+    except (ReaderLeftError, BrokenPipeError):
+        _discard_output()
+        status = 128 + _SIGPIPE
     except BaseException as error:
         # A panic of the core is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":

@@ -101,6 +101,9 @@ class Output:
         self.console.print(Text(line, style=style), soft_wrap=not self.is_terminal)
 
     def table(self, columns: list[Column]) -> None:
+        """Prints a table; nothing of one without rows."""
+        if not any(c.cells for c in columns):
+            return
         if all(c.is_plain and c.width for c in columns) and not self.is_terminal:
             self._plain(_rows(columns))
             return

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from gordon import parameters
 from gordon.errors import GordonError, located
@@ -95,11 +95,16 @@ OPTIONS: Final = {
 class OfMachines(Model[Report, Answer]):
     """The machines of a space: what all models of machines take of it."""
 
+    #: Whether the model has the settings of an application.
+    of_application: ClassVar = False
+
     def read(self, request: Request, chosen: spaces.Space) -> Config:
         """Reads the machines, their parts and prices. Returns what the core needs of them."""
         self.chosen, self.parts = chosen, Catalogue(chosen.get("parts"))
         self.use, self.goals = request.use, request.goals
-        settings.apply_to_machines(request.set_values, chosen, self.parts)
+        settings.apply_to_machines(
+            request.set_values, chosen, self.parts, of_application=self.of_application
+        )
         self.prices_date = prices.day(chosen)
         prices.per_hour(chosen, request.use.years)
         machines = spaces.machines(chosen)

@@ -6,12 +6,16 @@ machine, as in `machines.m5.xlarge.price_per_hour=0.2`; `KIND.PART.KEY...` of a 
 `ownership.hours_per_year` of machines that are bought.
 """
 
+from collections.abc import Sequence
+
 from gordon.errors import GordonError
 from gordon.parts import KINDS, STORAGE, Catalogue, unknown
 from gordon.settings import change, not_a_value, paths, split
 from gordon.untyped import Config
 
 _GRID_KEYS = ("budget", "node", "baseline")
+#: Settings of an application of Spark, which the tasks model has.
+APPLICATION = ("executor.cores", "executor.memory", "output.replicas", "driver.speed")
 _MACHINES = "machines"
 _OWNERSHIP = "ownership"
 #: Kinds of the parts of machines.
@@ -33,12 +37,17 @@ def apply(settings: list[str], space: Config, parts: Catalogue) -> None:
                 "--model job, with a space that lists machines",
                 kind="no-machines",
             )
+        elif key in APPLICATION:
+            raise _of_application(key)
         else:
-            raise _in(key, unknown("setting", head, [*_GRID_KEYS, *KINDS]))
+            raise _in(key, _unknown(key, [*_GRID_KEYS, *KINDS]))
 
 
-def apply_to_machines(settings: list[str], space: Config, parts: Catalogue) -> None:
-    """Changes machines of a space and their storage parts in place; the core checks the values."""
+def apply_to_machines(
+    settings: list[str], space: Config, parts: Catalogue, *, of_application: bool = False
+) -> None:
+    """Changes machines of a space and their storage parts in place. `of_application`: the model has
+    the settings of an application too, which are not among these."""
     machines = {machine["id"]: machine for machine in space[_MACHINES]}
     for setting in settings:
         key, text = split(setting, "machines.ID.price_per_hour=0.2")
@@ -56,8 +65,28 @@ def apply_to_machines(settings: list[str], space: Config, parts: Catalogue) -> N
                 "--set machines.ID.KEY=VALUE",
                 kind="no-grid",
             )
+        elif key in APPLICATION:
+            raise _of_application(key)
         else:
-            raise _in(key, unknown("setting", head, [_MACHINES, _OWNERSHIP, *_OF_MACHINES]))
+            own = APPLICATION if of_application else ()
+            raise _in(key, _unknown(key, [_MACHINES, _OWNERSHIP, *_OF_MACHINES], own))
+
+
+def _of_application(key: str) -> GordonError:
+    """The error for a setting of an application in another model."""
+    return GordonError(
+        f"--set {key}: the tasks model alone has executors, a driver and copies of output",
+        "--model tasks, with machines, and an event log of Spark or a run that has one",
+        kind="no-application",
+    )
+
+
+def _unknown(key: str, tables: list[str], keys: Sequence[str] = ()) -> GordonError:
+    """The error for a key that is none of these keys, nor in one of these tables."""
+    near = unknown("setting", key, list(keys))
+    if keys and not near.hint.startswith("one of"):
+        return near
+    return unknown("setting", key.partition(".")[0], [*keys, *tables])
 
 
 def _change_part(key: str, text: str, parts: Catalogue) -> None:

@@ -22,12 +22,11 @@ from gordon.survey.machines import (
 )
 from gordon.survey.model import SHIFT, Request, common, places
 from gordon.survey.results import TasksDesign, TasksResult
+from gordon.survey.settings import APPLICATION
 from gordon.untyped import Config
 
 #: The model of clusters.
 MODEL: Final = "tasks"
-#: Settings of `--set` that are of the application and not of machines, with the keys of the core.
-_OWN = ("executor.cores", "executor.memory", "output.replicas", "driver.speed")
 #: An option of `gordon trace convert` that an error about a log names.
 _SKIP_BAD = "--skip-bad"
 #: Share of a time from which its floor is the answer.
@@ -38,6 +37,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
     """Clusters of the machines of a space."""
 
     core = MODEL
+    of_application = True
 
     def __init__(self, request: Request, chosen: spaces.Space) -> None:
         _check(request)
@@ -139,7 +139,7 @@ def _settings(given: list[str]) -> tuple[Config, list[str]]:
     others = []
     for setting in given:
         key, text = split(setting, "executor.cores=2")
-        if key not in _OWN:
+        if key not in APPLICATION:
             others.append(setting)
             continue
         try:
