@@ -126,6 +126,18 @@ def test_a_figure_that_is_not_reproduced_says_why(run: Run) -> None:
     (missing,) = summary["not_reproduced"]
     assert missing["place"] == "Figure 10"
     run("reproduce", "joulesort", "--figure", "14").refused("unknown-figure", "figure 14")
+    assert (
+        "try: figure 11, 12, 13; table 2, 3; section 4.2.2; text\n"
+        in run("reproduce", "joulesort", "--figure", "14").err
+    )
+    assert (
+        "section 3, 4.2.1, 4.2.2, 6.2, 6.3; claims; slides"
+        in run("reproduce", "gordon", "--figure", "14").err
+    )
+    assert (
+        "figure 2, 3, 5, 6; section 2.1, 3.1, 6.1, 6.2, 6.3"
+        in run("reproduce", "flashcache", "--figure", "14").err
+    )
 
 
 def test_the_summary_of_a_paper_counts_its_items(run: Run) -> None:

@@ -54,11 +54,30 @@ class Paper:
         found = [one for one in self.places if wanted in one.place.casefold().split(", ")]
         found = found or [one for one in self.places if one.place.casefold() == wanted]
         if not found:
-            names = ", ".join(one.place for one in self.places if one.by)
             raise GordonError(
-                f"the paper has no {wanted}", f"one of {names}", kind="unknown-figure"
+                f"the paper ({self.title}) has no {wanted}", self._known(), kind="unknown-figure"
             )
         return found
+
+    def _known(self) -> str:
+        """The places with figures of ours: figures, tables and sections by number, then others."""
+        numbers: dict[str, list[str]] = {"figure": [], "table": [], "section": []}
+        others = []
+        names = {name.casefold() for one in self.places if one.by for name in one.place.split(", ")}
+        for name in sorted(names, key=lambda name: (_number(name), name)):
+            kind, _, number = name.partition(" ")
+            if kind in numbers:
+                numbers[kind].append(number)
+            else:
+                others.append(name)
+        listed = [f"{kind} {', '.join(found)}" for kind, found in numbers.items() if found]
+        return "; ".join(listed + others)
+
+
+def _number(place: str) -> list[int]:
+    """The number at the end of a place, such as 4.2.2."""
+    number = place.rpartition(" ")[2]
+    return [int(part) for part in number.split(".") if part.isdecimal()]
 
 
 @cache
