@@ -25,7 +25,7 @@ from browser import Document, drawn, loads, needs_browser
 from gordon import cache, engine, flash, sweep
 from gordon.cli.schema import schema
 from gordon.options.sweeps import ENGINES
-from gordon.sweep import axes, rows, store
+from gordon.sweep import axes, rows, store, words
 from gordon.sweep import page as sweep_page
 from gordon.sweep.config import Objective
 from limits import PATIENCE_S
@@ -651,6 +651,36 @@ def test_the_report_has_the_best_rows_the_front_and_the_errors(write: Write) -> 
     assert {"best", "ranges", "pareto", "errors", "inputs", "plot-front", "plot-effect-0-1"} <= ids
     assert result["rows"][3]["error"].split(";")[0][:30] in html
     assert html == sweep_page.render(json.loads(json.dumps(result.report)))
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("write_amplification", ("write amplification", "")),
+        ("write.latency_us.p99", ("99th percentile of the write latency", "us")),
+        ("read.latency_us.p999", ("99.9th percentile of the read latency", "us")),
+        ("host.queue_depth.mean", ("mean host queue depth", "")),
+        ("read.bandwidth_mb_s", ("read bandwidth", "MB/s")),
+        ("energy_by_part_j.dies", ("energy by part dies", "J")),
+    ],
+)
+def test_a_key_of_a_result_is_said_in_words(key: str, said: tuple[str, str]) -> None:
+    assert words.of_result(key) == said
+
+
+def test_the_heading_and_the_figures_of_a_page_have_no_keys(write: Write) -> None:
+    objectives = "objectives = ['write.latency_us.p99:min', 'write_amplification:min']\n"
+    text = f'command = "flash bench"\n{objectives}{SMALL}\n[ranges]\nqueue_depth = [1, 2]\n'
+    result = sweep.run(write(text), "out.parquet", workers=1)
+    page = result.html()
+    heading = re.search(r"<h1[^>]*>([^<]*)<", page)
+    assert heading is not None
+    assert heading[1].startswith("The least 99th percentile of the write latency is ")
+    assert "_" not in heading[1]
+    for figure in sweep_page.drawn(result.report).values():
+        layout = figure["layout"]
+        for text in (layout["title"], layout["xaxis"]["title"], layout["yaxis"]["title"]):
+            assert "_" not in text["text"]
 
 
 @needs_browser

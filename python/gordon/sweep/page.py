@@ -9,6 +9,7 @@ from typing import Literal
 
 from gordon.report import page
 from gordon.report.run_figures import axis, layout
+from gordon.sweep import words
 from gordon.sweep.config import Objective
 from gordon.sweep.result import Level, SweepReport
 from gordon.sweep.rows import best, is_number
@@ -24,6 +25,8 @@ POINTS = 5_000
 WARNINGS = 20
 #: Values of a range in the table of inputs; of more, the first and the last.
 VALUES = 20
+#: Ranges whose values the heading has.
+SAID = 4
 #: Configurations of the front in its table.
 FRONT = 100
 
@@ -41,7 +44,7 @@ def render(result: SweepReport) -> str:
         script="runs",
         first={"provenance": {"version": result["version"]}},
         trace=f"gordon {result['command']}",
-        sentence=_sentence(objectives, rows),
+        sentence=_sentence(objectives, list(result["ranges"]), rows),
         titles={key: spec["layout"]["title"]["text"] for key, spec in specs.items()},
         r=result,
         ok=len(rows),
@@ -64,16 +67,23 @@ def drawn(result: SweepReport) -> dict[str, Spec]:
     return {"front": _front(result, rows, objectives)} | effects
 
 
-def _sentence(objectives: list[Objective], rows: list[Row]) -> str:
-    """The best value of each objective, and its configuration."""
+def _sentence(objectives: list[Objective], ranges: list[str], rows: list[Row]) -> str:
+    """The best value of each objective, and the settings that have it."""
     found = []
     for objective in objectives:
         known = [row for row in best(rows, objective) if is_number(row.get(objective.name))]
         if known:
-            value = page.sig(known[0][objective.name])
-            number = known[0]["configuration"]
-            found.append(f"{objective.name} {value} (configuration {number})")
-    return f"Best: {'; '.join(found)}." if found else "No configuration has a result."
+            row = known[0]
+            what, unit = words.of_result(objective.name)
+            degree = "least" if objective.way == "min" else "largest"
+            settings = [words.setting(name, row[name]) for name in ranges]
+            how = words.listed(settings) if len(settings) <= SAID else "its settings"
+            found.append(
+                f"the {degree} {what} is {words.value(row[objective.name], unit)}, with {how} "
+                f"(configuration {row['configuration']})"
+            )
+    said = "; ".join(found)
+    return f"{said[0].upper()}{said[1:]}." if said else "No configuration has a result."
 
 
 def _effects(result: SweepReport) -> dict[str, Spec]:
@@ -107,14 +117,21 @@ def _effects(result: SweepReport) -> dict[str, Spec]:
             "line": {"color": "--cpu"},
             "marker": {"color": "--cpu"},
         }
-        x = axis(name, type="category", categoryorder="array", categoryarray=labels)
-        made = layout(f"{objective} by {name}", x, axis(f"{objective}, {better} is better"))
+        ranged = words.of_option(name)
+        x = axis(ranged, type="category", categoryorder="array", categoryarray=labels)
+        made = layout(f"{words.of_result(objective)[0]} by {ranged}", x, _axis(objective, better))
         number = list(ways).index(objective)
         drawn[f"effect-{number}-{names.index(name)}"] = {
             "data": [*spread, median, mean],
             "layout": made | {"showlegend": True},
         }
     return drawn
+
+
+def _axis(objective: str, better: str) -> Spec:
+    """The axis of an objective, with its unit, of which `better` is better."""
+    what, unit = words.of_result(objective)
+    return axis(f"{what}{unit and ', '}{unit}; {better} is better")
 
 
 def _band(
@@ -159,7 +176,7 @@ def _front(result: SweepReport, rows: list[Row], objectives: list[Objective]) ->
             "x": [row[first.name] for row in chosen],
             "y": [row[second.name] for row in chosen],
             "text": [
-                ", ".join(f"{key} {page.plain(row[key])}" for key in result["ranges"])
+                ", ".join(words.setting(key, row[key]) for key in result["ranges"])
                 for row in chosen
             ],
             "hovertemplate": "%{text}<br>%{x}, %{y}",
@@ -168,9 +185,9 @@ def _front(result: SweepReport, rows: list[Row], objectives: list[Objective]) ->
         }
 
     made = layout(
-        f"{second.name} against {first.name}",
-        axis(f"{first.name}, {'less' if first.way == 'min' else 'more'} is better"),
-        axis(f"{second.name}, {'less' if second.way == 'min' else 'more'} is better"),
+        f"{words.of_result(second.name)[0]} against {words.of_result(first.name)[0]}",
+        _axis(first.name, "less" if first.way == "min" else "more"),
+        _axis(second.name, "less" if second.way == "min" else "more"),
     )
     data = [
         marks("configurations", points, "markers", "--soft"),
