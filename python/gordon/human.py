@@ -2,11 +2,17 @@
 
 from gordon.reports.devices import DiskRun, FlashRun
 
+#: Below this, times are seconds.
+_PLAIN_S = 120
+
 
 def short(value: float, unit: str) -> str:
-    """A number short enough to read, with a decimal prefix: `12.3 GB`, `4.20 G`."""
+    """A number short enough to read, with a decimal prefix: `12.3 GB`, `4.20 G`; a time as
+    `duration` has it."""
+    if unit == "s":
+        return duration(value)
     for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= scale and unit != "s":
+        if abs(value) >= scale:
             return f"{figures(value / scale)} {prefix}{unit}".rstrip()
     return f"{figures(value)} {unit}".rstrip()
 
@@ -39,12 +45,26 @@ def counted(count: int, one: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`0.1 s`, `61.0 s`, `12 min 5 s`."""
-    if seconds < 120:
+    """A time in its two largest units: `0.1 s`, `61.0 s`, `12 min 5 s`, `9 h 4 min`, `3 d 4 h`."""
+    if seconds < _PLAIN_S:
         return f"{figures(seconds)} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return (f"{hours} h " if hours else "") + f"{minutes} min {rest} s"
+    if seconds < 3600:
+        return _in_units(round(seconds), 60, "min", "s")
+    if seconds < 48 * 3600:
+        return _in_units(round(seconds / 60), 60, "h", "min")
+    return _in_units(round(seconds / 3600), 24, "d", "h")
+
+
+def _in_units(small: int, many: int, unit: str, small_unit: str) -> str:
+    """Small units, of which `many` are a unit."""
+    whole, rest = divmod(small, many)
+    return f"{whole:,} {unit}" + (f" {rest} {small_unit}" if rest else "")
+
+
+def interval(low: float, high: float, between: str = "-") -> str:
+    """A range of times: `7.19 - 15.8 s`, `61.0 s - 12 min 5 s`."""
+    first = figures(low) if high < _PLAIN_S else duration(low)
+    return f"{first} {between} {duration(high)}"
 
 
 def binary(size: int) -> str:

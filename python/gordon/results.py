@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypedDict, Ty
 from gordon import _core
 from gordon.columns import Columns
 from gordon.errors import GordonError
+from gordon.human import duration
 from gordon.parts import unknown
 from gordon.reports.devices import DiskRun, FlashRun
 from gordon.result import Result
@@ -53,7 +54,7 @@ class Run(Result[D_co], ABC):
         return {column: columns[column] for column in table.names()}
 
     def says(self) -> str:
-        return f"{self.name}, {self['requests']} requests in {self['simulated_s']:.3g} s"
+        return f"{self.name}, {self['requests']} requests in {duration(self['simulated_s'])}"
 
     def html(self) -> str:
         from gordon.report.runs import render

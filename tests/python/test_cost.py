@@ -473,7 +473,7 @@ def test_a_job_that_misses_its_deadline_is_named_with_what_would_do(
     words[words.index("2Gb")] = link
     assert run(*words).status == 0
     ran = run(*with_more[:-4], "--nodes", "64", "--slices", "1")
-    assert "grep misses its deadline of 6 h 0 min 0 s by" in ran.out
+    assert "grep misses its deadline of 6 h by" in ran.out
 
 
 def test_a_plan_without_a_remedy_says_so(run: Run, tmp_path: Path) -> None:

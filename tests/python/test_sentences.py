@@ -10,6 +10,8 @@ import pytest
 
 from gordon import cache, disk, flash
 from gordon.cache import sentences, web
+from gordon.human import duration, interval, short
+from gordon.report.entries import SECONDS
 from gordon.report.run_figures import POINTS
 from gordon.report.run_summary import latencies, sentence
 from gordon.reports.cache import CacheReport, CurveReport
@@ -17,6 +19,32 @@ from gordon.reports.cache import CacheReport, CurveReport
 
 def _point(policy: str, dram: int, misses: float | None) -> CacheReport:
     return cast(CacheReport, {"policy": policy, "dram_bytes": dram, "miss_ratio": misses})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.1, "0.100 s"),
+        (119.4, "119 s"),
+        (120, "2 min"),
+        (725.2, "12 min 5 s"),
+        (3599.6, "60 min"),
+        (31_472, "8 h 45 min"),
+        (86_400, "24 h"),
+        (172_800, "2 d"),
+        (1e6, "11 d 14 h"),
+    ],
+)
+def test_a_time_has_its_two_largest_units(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+    assert short(seconds, "s") == text
+    assert SECONDS.on_screen(seconds) == text
+
+
+def test_a_range_of_times_has_a_common_unit_only_if_both_ends_are_seconds() -> None:
+    assert interval(7.19, 15.8) == "7.19 - 15.8 s"
+    assert interval(61, 725) == "61.0 s - 12 min 5 s"
+    assert interval(3600, 31_472, "to") == "1 h to 8 h 45 min"
 
 
 def test_a_sweep_names_the_policy_that_misses_least_at_its_ends() -> None:

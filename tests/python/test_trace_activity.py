@@ -115,7 +115,9 @@ def test_the_format_is_detected_also_in_compressed_files(run: Run, tmp_path: Pat
     for name in ("a.json.gz", "b.xz"):
         made = run("trace", "convert", name, f"{name}.trace")
         assert made.status == 0, made.err
-        assert f"5 samples of db1, 2 cores, 5 s, from sysstat to gordon: {name}.trace" in made.err
+        assert (
+            f"5 samples of db1, 2 cores, 5.00 s, from sysstat to gordon: {name}.trace" in made.err
+        )
 
 
 def test_several_hosts_are_a_folder_of_traces_for_one_survey(run: Run, tmp_path: Path) -> None:

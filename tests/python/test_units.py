@@ -52,7 +52,7 @@ def test_an_unknown_unit_is_an_error_that_names_the_units(run: Run) -> None:
     for given in (("--size", "4kb"), ("--set", "capacity=4kb"), ("--set", "geometry.oob=4kb")):
         ran = run("flash", "bench", "--pattern", "mixed", *given)
         assert (ran.status, ran.err.count("error: ")) == (1, 1)
-        for part in ("`4kb`: unknown unit", "one of KiB, MiB", "k, M, G, T, P"):
+        for part in ("4kb", ": unknown unit", "one of KiB, MiB", "k, M, G, T, P"):
             assert part in ran.err
 
 

@@ -75,7 +75,8 @@ def status(console: Output, found: BlockStatus) -> None:
     """One screen."""
     many = f"{found['disks']} x " if found.get("disks", 1) > 1 else ""
     console.text(
-        f"{many}{found['preset']}, {short(found['capacity'], 'B')}, up {found['uptime_s']:,.0f} s"
+        f"{many}{found['preset']}, {short(found['capacity'], 'B')}, "
+        f"up {duration(found['uptime_s'])}"
         + (f"; {found['read_only']}" if found["read_only"] else "")
     )
     console.text(

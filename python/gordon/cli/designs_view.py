@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gordon import human
 from gordon.cli.terminal import Column, of_entries
-from gordon.human import figures
 from gordon.report.entries import COUNT, Entry, Row, known
 
 #: The cores of all nodes.
@@ -19,8 +19,7 @@ def interval(model: str) -> Entry[Any]:
     """The range of the time by a model."""
 
     def ends(row: Mapping[str, Any]) -> str:
-        low, high = row[model]["time_s_low"], row[model]["time_s_high"]
-        return f"{figures(low)} - {figures(high)} s"
+        return human.interval(row[model]["time_s_low"], row[model]["time_s_high"])
 
     return Entry("interval", "low - high", ends, COUNT)
 

@@ -144,7 +144,7 @@ def _tail(tail: Tail | None) -> str:
     if tail is None:
         return "-"
     more = "" if tail["back_at_idle"] else ", not back at idle"
-    return f"{figures(tail['above_idle_j'])} J above idle in {figures(tail['seconds'])} s{more}"
+    return f"{figures(tail['above_idle_j'])} J above idle in {duration(tail['seconds'])}{more}"
 
 
 def _resolution(seconds: float | None) -> str:

@@ -115,7 +115,7 @@ def show_stages(application: RecordedStages) -> None:
 
 
 def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{figures(value)} s"
+    return "" if value is None else duration(value)
 
 
 def _skew(stage: RecordedStage) -> str:

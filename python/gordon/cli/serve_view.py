@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from gordon.cli import say
 from gordon.cli.terminal import Output
-from gordon.human import figures, percent, short
+from gordon.human import duration, figures, percent, short
 
 if TYPE_CHECKING:
     from gordon.cache.live import Listening, Purged
@@ -42,7 +42,7 @@ def stats(console: Output, found: "ServeStats") -> None:
     requests, cache = found["requests"], found["cache"]
     results, bytes_sent = requests["results"], requests["bytes_sent"]
     sent = short(sum(bytes_sent[result] for result in RESULTS), "B")
-    console.text(f"{found['source']}: up {found['uptime_s']:,.0f} s")
+    console.text(f"{found['source']}: up {duration(found['uptime_s'])}")
     console.text(
         f"requests: {requests['requests']:,}; hit ratio {_percent(found['hit_ratio'])}, of bytes "
         f"{_percent(found['byte_hit_ratio'])}"

@@ -7,7 +7,7 @@ from typing import Any
 from gordon.cli import warn
 from gordon.cli.designs_view import NEAR, interval, legend, spread, table
 from gordon.cli.terminal import Column, Output
-from gordon.human import counted, figures
+from gordon.human import counted, duration
 from gordon.reports.survey import ApplicationReport, StageOnCluster, StageRecorded
 from gordon.survey import entries
 from gordon.survey.doubts import described
@@ -67,15 +67,12 @@ def _stages(application: ApplicationReport, best: TasksDesign) -> list[Column]:
     ) -> Column:
         return Column(title, [cell(*pair) for pair in shown], **how)
 
-    def secs(value: float) -> str:
-        return f"{figures(value)} s"
-
     number: dict[str, bool] = {"right": True}
     return [
         column("stage", lambda _, there: f"{there['id']}: {there['name']}", wraps=True),
         column("tasks", lambda _, there: str(there["tasks"]), **number),
-        column("recorded", lambda here, _: secs(here["end_s"] - here["start_s"]), **number),
-        column("here", lambda _, there: secs(there["end_s"] - there["start_s"]), **number),
-        column("longest task", lambda _, there: secs(there["longest_s"]), spare=1, **number),
+        column("recorded", lambda here, _: duration(here["end_s"] - here["start_s"]), **number),
+        column("here", lambda _, there: duration(there["end_s"] - there["start_s"]), **number),
+        column("longest task", lambda _, there: duration(there["longest_s"]), spare=1, **number),
         column("limited by", lambda _, there: there["limit"]),
     ]

@@ -7,6 +7,7 @@ import click
 
 from gordon.cli import say
 from gordon.files import STDOUT
+from gordon.human import duration
 from gordon.options import only_given
 from gordon.options.loads import TraceLoad
 from gordon.options.table import flags
@@ -60,7 +61,7 @@ def convert(
         say(f"{sources[0]}{several}: {line}", kind="warning")
     summary = "\n".join(
         f"{host['samples']} samples of {host['host']}, {host['cores']} cores, "
-        f"{host['span_s']:g} s, from {name} to gordon: {host['path']}"
+        f"{duration(host['span_s'])}, from {name} to gordon: {host['path']}"
         for host in done["hosts"]
     )
     output.finish(lambda _: click.echo(summary, err=True), [(json_path, made + "\n")])

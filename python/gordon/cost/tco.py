@@ -13,6 +13,7 @@ from gordon import __version__, _core, fields
 from gordon.cost import prices
 from gordon.cost.rent import BreakEven, break_even
 from gordon.errors import GordonError
+from gordon.human import duration
 from gordon.options import Path, Progress
 from gordon.options.costs import TcoOptions
 from gordon.options.explicit import explicit
@@ -261,7 +262,7 @@ def _add_rented(made: Tco, result: _Result, row: _Row | None) -> None:
         if not fast:
             made["unknown"].append(
                 f"the break-even with {space} is unknown: no machine that it rents runs the job in "
-                f"{made['time_s']:.4g} s"
+                f"{duration(made['time_s'])}"
             )
             return
         row = min(fast, key=lambda one: (_rent(one), one["id"]))
@@ -414,7 +415,7 @@ def _unknown(bill: BillReport, operation: Operation, currency: str) -> list[str]
     if (bill["busy"] or 0) > 1:
         return [
             f"the nodes do not keep up: {operation.get('runs_per_day', 0):g} runs a day of "
-            f"{inputs['time_s']:.4g} s take {bill['busy']:.0%} of the day, which holds "
+            f"{duration(inputs['time_s'])} take {bill['busy']:.0%} of the day, which holds "
             f"{floor(_DAY_S / inputs['time_s']):,}"
         ]
     reasons = {

@@ -13,6 +13,7 @@ from gordon.energy.series import Summary, summary
 from gordon.energy.session import Row, Session
 from gordon.energy.work import Usage, UsageReport
 from gordon.errors import GordonError
+from gordon.human import duration
 from gordon.options import several, words
 from gordon.options.meters import Metering, Rest
 
@@ -59,7 +60,9 @@ class Recording(fields.RecordingResult):
             for one in self["meters"]
             if one["energy_j"] is not None
         )
-        return f"{len(self['runs'])} runs, {self['wall_s']['mean']:.3g} s{energy and ', '}{energy}"
+        return (
+            f"{len(self['runs'])} runs, {duration(self['wall_s']['mean'])}{energy and ', '}{energy}"
+        )
 
     def log(self) -> str:
         """The samples as CSV."""

@@ -15,8 +15,9 @@
   // Seconds in words, and as a tick of an axis, of whole minutes, hours or days.
   function duration(secs) {
     if (secs < 120) return figures(secs) + " s";
-    const [h, m, s] = [Math.floor(secs / 3600), Math.floor((secs % 3600) / 60), Math.round(secs % 60)];
-    return (h ? h + " h " : "") + m + " min " + s + " s";
+    const [many, unit, one, small] = secs < 3600 ? [60, " min", 1, " s"] : secs < 48 * 3600 ? [60, " h", 60, " min"] : [24, " d", 3600, " h"];
+    const all = Math.round(secs / one);
+    return Math.floor(all / many) + unit + (all % many ? " " + (all % many) + small : "");
   }
   const tick = (secs) => (secs < 60 ? secs + " s" : secs < 3600 ? secs / 60 + " min" : secs < 86400 ? secs / 3600 + " h" : secs / 86400 + " d");
   // Ticks of a logarithmic axis from `least` to `most` seconds, closer for a short one.

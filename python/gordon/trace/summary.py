@@ -8,6 +8,7 @@ from typing import Any, NotRequired, TypedDict, final
 
 from gordon import _core, fields
 from gordon.columns import Columns, of_rows
+from gordon.human import duration
 from gordon.options import Path, Progress
 from gordon.options.loads import TraceLoad
 from gordon.reports.spark import RecordedStages
@@ -64,7 +65,7 @@ class SummaryResult(fields.SummaryResult):
         if "application" not in self:
             return nodes
         application = self["application"]
-        return f"{nodes}, {len(application['stages'])} stages, {application['span_s']:.4g} s"
+        return f"{nodes}, {len(application['stages'])} stages, {duration(application['span_s'])}"
 
     def _rows(self) -> str:
         return next(iter(self._tables()))
