@@ -73,7 +73,7 @@ def table(one: type[Any]) -> str:
     assert isinstance(made, ast.ClassDef)
     lines = []
     for field in made.body:
-        if isinstance(field, ast.AnnAssign):
+        if isinstance(field, ast.AnnAssign) and ast.unparse(field.annotation) != "ClassVar":
             name = ast.unparse(field.target)
             known = getattr(inspect.get_annotations(one)[name], "__metadata__", ())
             kind = next((each for each in known if isinstance(each, get_args(kinds.Kind))), None)

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from gordon.cli import GROUPS, gordon
+from gordon.options.command import Command
 
 FOLDER = Path(__file__).resolve().parents[2] / "man/data/share/man/man1"
 
@@ -34,11 +35,24 @@ def described(command: click.Command) -> Iterator[str]:
 
 
 def options(command: click.Command, context: click.Context) -> Iterator[str]:
-    """The options, each with its help."""
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is not None and record[1]:
-            yield f".TP\n.B {plain(record[0])}\n{plain(' '.join(record[1].split()))}"
+    """The options, each with its help, under the headings of their groups if there are several."""
+    if not isinstance(command, Command):
+        for parameter in command.get_params(context):
+            record = parameter.get_help_record(context)
+            if record is not None and record[1]:
+                yield described_option(*record)
+        return
+    groups = command.groups(context)
+    for title, records in groups:
+        if len(groups) > 1:
+            yield f".PP\n.I {plain(title)}"
+        for record in records:
+            yield described_option(*record)
+
+
+def described_option(names: str, text: str) -> str:
+    """An option with its help."""
+    return f".TP\n.B {plain(names)}\n{plain(' '.join(text.split()))}"
 
 
 def sections(command: click.Command, context: click.Context, level: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
@@ -26,6 +27,7 @@ from gordon.options.costs import PetabyteOptions
 from gordon.options.devices import Amplification
 from gordon.options.loads import Host
 from gordon.options.meters import MeteredRuns, Metering, Rest, Root
+from gordon.options.outputs import FlashTables
 from gordon.options.sorting import Generated
 from gordon.options.surveys import SurveyOptions
 from gordon.options.table import Option, options
@@ -82,6 +84,17 @@ def of_commands(command: click.Command, context: click.Context) -> Iterator[clic
             inner = command.get_command(context, name)
             assert inner is not None
             yield from of_commands(inner, context)
+
+
+def every(command: click.Command, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """The commands that are no groups, with their names."""
+    if not isinstance(command, click.Group):
+        yield context.command_path, command
+        return
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None
+        yield from every(inner, click.Context(inner, info_name=name, parent=context))
 
 
 def test_every_option_of_a_command_is_of_a_table() -> None:
@@ -214,6 +227,7 @@ def test_a_default_in_words_is_not_part_of_the_help() -> None:
         help="Maximum number of requests outstanding at the device.",
         default="32 in a closed loop, 1 with gaps, no limit for arrivals",
         is_required=False,
+        group="Load",
     )
     seed = next(one for one in options(Host) if one.name == "seed")
     assert seed.default == "1"
@@ -223,3 +237,36 @@ def test_fields_without_a_default_are_required() -> None:
     required = [one.name for one in options(Generated) if one.is_required]
     assert required == ["records", "outputs"]
     assert required == [field.name for field in fields(Generated) if field.default is MISSING]
+
+
+def headings(help: str) -> list[str]:
+    """The headings of a help, in order."""
+    return re.findall(r"^([A-Z][^:\n]*):$", help, re.MULTILINE)
+
+
+def test_many_options_are_in_groups_with_the_input_of_traces_last() -> None:
+    seen = 0
+    for path, one in every(gordon_command, click.Context(gordon_command)):
+        many = [option for option in one.params if isinstance(option, click.Option)]
+        context = click.Context(one, info_name=path, help_option_names=["-h", "--help"])
+        text = one.get_help(context)
+        shown = [title for title in headings(text) if title != "Commands"]
+        if len(many) < 12:  # and the help
+            assert shown in ([], ["Options"]), path
+            continue
+        seen += 1
+        assert len(shown) > 2, path
+        assert shown[-1] == "Other", path
+        last = [title for title in shown if title in ("Output", "Trace input")]
+        assert shown[-1 - len(last) : -1] == last == sorted(last), path
+        for option in many:
+            flag = rf"^  (?:-., )?{re.escape(option.opts[0])}(?=[, \n])"
+            assert option.hidden or len(re.findall(flag, text, re.MULTILINE)) == 1, path
+    assert seen > 15
+
+
+def test_a_group_of_a_field_or_of_the_overridden_field_goes_before_that_of_its_table() -> None:
+    groups = {one.name: one.group for one in options(SurveyOptions)}
+    assert (groups["space"], groups["years"]) == ("", "Use of machines")
+    assert (groups["rows"], groups["engine"]) == ("Output", "Computation")
+    assert {one.group for one in options(FlashTables)} == {"Output"}

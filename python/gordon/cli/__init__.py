@@ -23,6 +23,7 @@ import click
 
 from gordon.errors import GordonError
 from gordon.files import STDOUT
+from gordon.options.command import Command
 
 # At its end Python looks for garbage in all that was imported, in vain: a tenth of a short command.
 atexit.register(gc.freeze)
@@ -120,6 +121,8 @@ def _imported(place: str) -> click.Command:
 
 class Suggesting(click.Group):
     """A group that knows the names of its commands before they are imported."""
+
+    command_class = Command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gordon.reports.workload import WebReport
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("workload", type=command.Choice(["surge", "specweb99"]))
 @command.of(WebLoad, Force)
 @options.json_out

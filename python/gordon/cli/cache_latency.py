@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gordon.cli.terminal import Output
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("trace")
 @command.of(SecondLevel)
 @of_trace

@@ -10,7 +10,7 @@ from gordon.options import command, only_given
 from gordon.options.serving import Content, Control, Memories, Purge, Service
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(Content, Memories, Service)
 @options.json_out
 def serve(json_path: str | None, **given: Any) -> None:
@@ -43,7 +43,7 @@ def serve(json_path: str | None, **given: Any) -> None:
     output.finish(lambda _: serve_view.stopped(console, stats), [(json_path, stats)])
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(Control)
 @options.json_out
 def stat(socket: str, json_path: str | None) -> None:
@@ -58,7 +58,7 @@ def stat(socket: str, json_path: str | None) -> None:
     )
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("path")
 @command.of(Purge, Control)
 @options.json_out
@@ -78,7 +78,7 @@ def purge(path: str, prefix: bool, socket: str, json_path: str | None) -> None:
     output.finish(lambda console: serve_view.purged(console, path, done), [(json_path, done)])
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(Control)
 @options.json_out
 @click.pass_context
@@ -100,7 +100,7 @@ def check(ctx: click.Context, socket: str, json_path: str | None) -> None:
     ctx.exit(1 if found["damaged"] else 0)
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("paths", nargs=-1, required=True)
 @command.of(Control)
 @options.json_out

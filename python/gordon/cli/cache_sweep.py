@@ -13,7 +13,7 @@ from gordon.options.outputs import CacheTables, Tables
 from gordon.untyped import Given
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("trace")
 @command.of(CacheSweep, Warmup, FlashCacheDesign)
 @of_trace
@@ -50,7 +50,7 @@ def _given(given: Given) -> Given:
     return chosen if two else refused(chosen, "--flash 1GiB")
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("trace")
 @command.of(ExactCurve, Curve)
 @of_trace

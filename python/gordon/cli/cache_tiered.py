@@ -12,7 +12,7 @@ from gordon.options.caches import TieredOptions, Tiers
 from gordon.options.outputs import CacheTables, Tables
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("trace")
 @command.of(Tiers, TieredOptions)
 @of_trace

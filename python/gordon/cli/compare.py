@@ -12,7 +12,7 @@ from gordon.options.loads import Host
 from gordon.options.outputs import Tables
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("trace")
 @click.argument(
     "devices",

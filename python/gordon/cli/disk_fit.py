@@ -9,7 +9,7 @@ from gordon.options import command, only_given
 from gordon.options.devices import DiskFit, Probes
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("target", required=False)
 @command.of(Probes)
 def probe(target: str | None, log: str, **given: Any) -> None:
@@ -38,7 +38,7 @@ def probe(target: str | None, log: str, **given: Any) -> None:
     click.echo(f"wrote {log}", err=True)
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("log")
 @command.of(DiskFit)
 @options.json_out

@@ -8,7 +8,7 @@ from gordon.options.outputs import Tables
 from gordon.options.surveys import ExplainOptions
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("result", metavar="RESULT")
 @command.of(ExplainOptions)
 @options.tables_out()

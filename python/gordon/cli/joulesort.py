@@ -18,7 +18,7 @@ from gordon.options.meters import (
 from gordon.options.outputs import PowerLog, Tables
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(cls=command.Command, context_settings={"allow_interspersed_args": False})
 @command.of(Benchmark, Metering, Rest, BenchmarkFolder, OwnSort, BenchmarkFiles)
 @command.of(PowerLog)
 @options.report_out

@@ -21,6 +21,8 @@ def list_whole(group: click.Group, ctx: click.Context, formatter: click.HelpForm
 class InOrder(click.Group):
     """Lists its commands as they are written here."""
 
+    command_class = command.Command
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 

@@ -10,7 +10,7 @@ from gordon.options.costs import PlanOptions
 from gordon.options.outputs import PlanTables, Tables
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(PlanOptions)
 @options.tables_out(PlanTables)
 @click.pass_context

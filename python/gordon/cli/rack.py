@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gordon.cost.rack import Rack
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(RackOptions)
 @options.tables_out(RackTables)
 def rack(to: Tables, **given: Any) -> None:

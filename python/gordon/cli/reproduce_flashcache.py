@@ -8,7 +8,7 @@ from gordon.options.outputs import Tables
 from gordon.options.papers import Compared
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(Compared)
 @options.tables_out()
 def flashcache(figure: str | None, quick: bool, pages: str | None, to: Tables) -> None:

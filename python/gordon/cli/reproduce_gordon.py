@@ -8,7 +8,7 @@ from gordon.options.outputs import Tables
 from gordon.options.papers import Compared
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("runs", required=False)
 @command.of(Compared)
 @options.tables_out()

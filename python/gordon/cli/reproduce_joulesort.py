@@ -9,7 +9,7 @@ from gordon.options.papers import Compared
 from gordon.options.sorting import SortSystems
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(SortSystems, Compared)
 @options.tables_out()
 def joulesort(

@@ -10,7 +10,7 @@ from gordon.options.outputs import Tables
 from gordon.options.sorting import Rewriting
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(Rewriting)
 @options.tables_out()
 @options.report_out

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gordon.sort.data import GeneratedFile, Part
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(Generated)
 @options.json_out
 def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> None:
@@ -54,7 +54,7 @@ def _made(console: "Output", outputs: tuple[str, ...], made: "GeneratedFile") ->
     console.text(f"checksum {made['checksum']}")
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("files", nargs=-1, required=True)
 @command.of(Checked)
 @options.json_out

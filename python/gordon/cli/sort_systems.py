@@ -10,7 +10,7 @@ from gordon.options.outputs import Tables
 from gordon.options.sorting import Extrapolated, SortSystems
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("systems", required=False)
 @command.of(Extrapolated, SortSystems)
 @options.tables_out()

@@ -16,7 +16,7 @@ OF_SORTS = ("temp", "meter", "plot", "source", "export")
 OF_FLASH = ("set", "precondition", "records", "seed")
 
 
-@click.command()
+@click.command(cls=command.Command)
 @command.of(Tuning, FlashTuning)
 @options.tables_out()
 @options.report_out

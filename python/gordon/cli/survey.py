@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gordon.survey.results import Result
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("traces", nargs=-1, metavar="TRACE...")
 @command.of(Bundled, SurveyOptions, AllDesigns)
 @options.json_out

@@ -10,7 +10,7 @@ from gordon.options.outputs import Tables
 from gordon.options.sweeps import SweepOptions
 
 
-@click.command()
+@click.command(cls=command.Command)
 @click.argument("file", metavar="FILE")
 @command.of(SweepOptions)
 @options.report_out

@@ -45,7 +45,7 @@ ALL = "all"
 ARGUMENTS = "gordon.workload.arguments"
 
 
-class _WithArguments(click.Command):
+class _WithArguments(command.Command):
     """A command whose words after `--` are the arguments of a program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

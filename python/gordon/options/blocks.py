@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options import Device, Settings
 from gordon.options.kinds import (
@@ -49,6 +49,7 @@ class Image:
 class Addresses:
     """Where an export is served, and how."""
 
+    GROUP: ClassVar = "Addresses"
     sockets: Annotated[Sequence[str], Named("--socket"), Each("PATH")] = ()
     """Listen on a Unix socket."""
     listen: Annotated[Sequence[str], Each("HOST:PORT")] = ()
@@ -66,6 +67,7 @@ class Addresses:
 class Timing:
     """When requests are answered."""
 
+    GROUP: ClassVar = "Timing"
     timing: Annotated[str, Choice(TIMINGS)] = "full"
     """full: answer as fast as possible; real: answer when the simulated flash or disk would."""
     preset: Annotated[Device | None, PRESET] = None
@@ -77,6 +79,7 @@ class Timing:
 class TimingValues:
     """Changes of the timing."""
 
+    GROUP: ClassVar = "Timing"
     set: Annotated[Settings, SETTING] = ()
     """Override a value of the timing: timing.read=50us."""
 
@@ -85,6 +88,7 @@ class TimingValues:
 class Serving:
     """The server."""
 
+    GROUP: ClassVar = "Server"
     backend: Annotated[str, Choice(BACKENDS)] = "file"
     """file: use the page cache; direct: bypass it, with io_uring if the kernel supports it."""
     tls_certificate: Annotated[str | None, FILE] = None
@@ -135,5 +139,6 @@ class Repair:
 class WearPlot:
     """A picture of the wear of an image."""
 
+    GROUP: ClassVar = "Output"
     plot: Annotated[str | None, FILE] = None
     """Plot the distribution: .png, .svg or .pdf."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options import Device, Path, Settings
 from gordon.options.devices import POLICIES
@@ -36,6 +36,7 @@ LATENCIES = (
 class Objects:
     """The unit of a trace that is cached."""
 
+    GROUP: ClassVar = "Trace input"
     objects: bool = False
     """Treat each request of a block trace as one object, identified by its start address."""
 
@@ -44,6 +45,7 @@ class Objects:
 class Warmup:
     """The requests that are left out of the results."""
 
+    GROUP: ClassVar = "Cache"
     warmup: Annotated[str | None, Text("N|PART|TIME")] = None
     """Start warm: exclude the first requests of the trace from all results: a number (100k), a part
     of the trace (20%) or a time (1h). A part reads the trace twice."""
@@ -53,6 +55,7 @@ class Warmup:
 class Cache:
     """A cache."""
 
+    GROUP: ClassVar = "Cache"
     policy: Annotated[str, Text("NAME")] = "lru"
     """Replacement policy: one of `gordon cache policies`, a class in a file of yours
     (mine.py:Fifo), or flashcache for two levels, DRAM and flash."""
@@ -67,6 +70,7 @@ class Cache:
 class DramPolicy:
     """The first of two levels."""
 
+    GROUP: ClassVar = "Cache"
     dram_policy: Annotated[str, Text("NAME")] = "lru"
     """flashcache: replacement policy of the primary page cache in DRAM."""
 
@@ -75,6 +79,7 @@ class DramPolicy:
 class FlashCacheDesign:
     """The second of two levels, and what is below it."""
 
+    GROUP: ClassVar = "Two levels"
     preset: Annotated[Device, PRESET] = "cases-2006"
     """flashcache: a design (`gordon cache presets`) or a TOML file."""
     set: Annotated[Settings, SETTING] = ()
@@ -106,6 +111,7 @@ class FlashCacheOptions(DramPolicy, FlashCacheDesign):
 class Tiers:
     """DRAM and flash for objects."""
 
+    GROUP: ClassVar = "Cache"
     dram: Annotated[str, SIZE]
     """DRAM size, for objects and for the index of flash."""
     flash: Annotated[str, SIZE]
@@ -119,6 +125,7 @@ class Tiers:
 class TieredOptions:
     """How objects are kept in flash."""
 
+    GROUP: ClassVar = "Cache"
     admission: Annotated[str, Text("KIND")] = "all"
     """Admission policy of flash: all; random:0.5, a random fraction; hits:2, objects with that many
     hits in DRAM; ghost:64MiB, objects that a ghost list of that size holds; years:5, a random
@@ -149,6 +156,7 @@ class TieredOptions:
 class CacheSweep:
     """Caches of many sizes."""
 
+    GROUP: ClassVar = "Cache"
     policies: Annotated[str | Sequence[str], Named("--policy"), Text("NAME,NAME...")] = "lru"
     """Replacement policies (`gordon cache policies`), or all; mine.py:Fifo is a class of yours."""
     dram: Annotated[str | Sequence[str], Text("SIZES")]
@@ -181,6 +189,7 @@ class WebLoad:
 class SecondLevel:
     """A memory below DRAM, whose latency varies."""
 
+    GROUP: ClassVar = "Cache"
     dram: Annotated[str, SIZE] = "128MiB"
     """DRAM size of the primary page cache."""
     cores: Annotated[Sequence[int], Wholes()] = (4, 8, 12)
@@ -194,6 +203,7 @@ class SecondLevel:
 class ExactCurve:
     """A curve without sampling."""
 
+    GROUP: ClassVar = "Cache"
     exact: bool = False
     """Count every object. This is the default."""
 
@@ -202,6 +212,7 @@ class ExactCurve:
 class Curve:
     """A miss-ratio curve."""
 
+    GROUP: ClassVar = "Cache"
     dram: Annotated[str | Sequence[str] | None, Text("SIZES")] = None
     """Cache sizes: 32MiB..1GiB doubles from the first to the last; or a list with commas. Default:
     from a thousandth of the footprint to the whole footprint."""

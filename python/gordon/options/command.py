@@ -16,6 +16,14 @@ from gordon.options.table import Option, options
 from gordon.untyped import Given
 
 Decorator = Callable[[Any], Any]
+#: Options that need no groups.
+_FEW = 12
+#: The headings of options without a group, and of the help.
+_OPTIONS, _OTHER = "Options", "Other"
+#: Groups before and behind the others.
+_ORDER = {_OPTIONS: -1, "Output": 1, "Trace input": 2, _OTHER: 3}
+#: The widest column of names.
+_COLUMN = 30
 
 
 def of(*tables: type[Any], only: Sequence[str] = (), without: Sequence[str] = ()) -> Decorator:
@@ -52,11 +60,48 @@ def _decorator(option: Option) -> Decorator:
     return click.option(
         *option.flags,
         option.name,
+        cls=_Grouped,
+        group=option.group,
         required=option.is_required,
         help=text,
         shell_complete=completion.of(option.name, option.kind),
         **how(option.kind),
     )
+
+
+class _Grouped(click.Option):
+    """An option with the heading that it has in a long help."""
+
+    def __init__(self, *given: Any, group: str, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.group = group
+
+
+class Command(click.Command):
+    """A command whose options are in groups if they are many, those of its outputs and of the
+    input of traces last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups = self.groups(ctx)
+        longest = max(len(term) for _, rows in groups for term, _ in rows)
+        column = min(longest, _COLUMN)
+        for title, ((term, text), *rows) in groups:
+            with formatter.section(title):
+                # The helps of all groups are in one column.
+                formatter.write_dl([(term.ljust(column), text), *rows], _COLUMN)
+
+    def groups(self, ctx: click.Context) -> list[tuple[str, list[tuple[str, str]]]]:
+        """The options with their helps by the heading of their group, in order."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if isinstance(param, click.Option) and record is not None:
+                # Only --help is of no table.
+                title = getattr(param, "group", _OTHER) or _OPTIONS
+                found.setdefault(title, []).append(record)
+        if sum(map(len, found.values())) > _FEW and len(found) > 2:
+            return sorted(found.items(), key=lambda group: _ORDER.get(group[0], 0))
+        return [(_OPTIONS, [record for rows in found.values() for record in rows])]
 
 
 def how(kind: kinds.Kind | None) -> Given:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options import Device, Path
 from gordon.options.devices import DiskPreset, FlashPreset
@@ -54,6 +54,7 @@ class PriceOptions:
 class ReplicasOptions:
     """Replicas of the data of a load on flash and on disks."""
 
+    GROUP: ClassVar = "Replicas"
     flash: Annotated[Device, PRESET] = FlashPreset.device
     """Flash device: a preset (`gordon flash presets`) or a TOML file."""
     disk: Annotated[Device, PRESET] = DiskPreset.device

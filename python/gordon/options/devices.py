@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options import Device, Path, Settings
 from gordon.options.kinds import (
@@ -36,6 +36,7 @@ POLICIES = ("greedy", "fifo", "random", "d-choices", "cost-benefit")
 class FlashPreset:
     """Which flash device."""
 
+    GROUP: ClassVar = "Device"
     device: Annotated[Device, Named("--preset"), PRESET] = "gordon-slc-256g"
     """Device: a preset (`gordon flash presets`) or a TOML file."""
 
@@ -44,6 +45,7 @@ class FlashPreset:
 class FlashDevice:
     """Changes of a flash device."""
 
+    GROUP: ClassVar = "Device"
     set: Annotated[Settings, SETTING] = ()
     """Override a value of the device: ftl.victim=fifo (or mine.py:Greedy, a class of yours),
     timing.read=50us; capacity=8GiB makes a smaller array with the same share of spare
@@ -64,6 +66,7 @@ class FlashDevice:
 class Checkpoints:
     """Devices in files."""
 
+    GROUP: ClassVar = "Device"
     from_checkpoint: Annotated[Path | None, FILE] = None
     """Restore the device from a file that --checkpoint wrote."""
     checkpoint: Annotated[Path | None, FILE] = None
@@ -103,6 +106,7 @@ class Amplification:
 class DiskPreset:
     """Which disk."""
 
+    GROUP: ClassVar = "Device"
     device: Annotated[Device, Named("--preset"), PRESET] = "sata-7200-1tb"
     """Disk: a preset (`gordon disk presets`) or a TOML file."""
 
@@ -111,6 +115,7 @@ class DiskPreset:
 class DiskDevice:
     """Changes of a disk."""
 
+    GROUP: ClassVar = "Device"
     diskspecs: Annotated[Path | None, FILE] = None
     """Disk in DiskSim 4.0's format, in place of --preset. Files that it names are looked up in its
     folder."""
@@ -154,6 +159,7 @@ class DiskFit:
 class Array:
     """Disks side by side."""
 
+    GROUP: ClassVar = "Device"
     stripe: Annotated[int | None, COUNT] = None
     """Stripe over N disks (RAID-0), mirrors included. Default: no striping."""
     stripe_unit: Annotated[str | None, SIZE] = None
@@ -175,6 +181,7 @@ class Array:
 class Responses:
     """Times of requests in a file."""
 
+    GROUP: ClassVar = "Output"
     responses_out: Annotated[Path | None, Named("--responses"), Text("FILE.csv")] = None
     """Write the response time of each request in ms, one per line."""
 
@@ -194,6 +201,7 @@ DEPTHS = (1, 32)
 class StoragePreset:
     """Which simulated storage."""
 
+    GROUP: ClassVar = "Device"
     preset: Annotated[Device | None, PRESET] = None
     """Simulated storage in place of TARGET: `gordon disk presets`, `gordon flash presets`, or a
     TOML file."""
@@ -203,6 +211,7 @@ class StoragePreset:
 class StorageLoad:
     """Load of a characterisation, real or simulated."""
 
+    GROUP: ClassVar = "Load"
     sizes: Annotated[str | Sequence[str], SIZES] = SIZES_RANGE
     """Transfer sizes: the powers of two of a range, or a list with commas."""
     depths: Annotated[Sequence[int], Wholes()] = DEPTHS
@@ -224,6 +233,7 @@ class StorageLoad:
 class RealStorage:
     """How real storage is measured."""
 
+    GROUP: ClassVar = "Real storage"
     seconds: Annotated[float, Number("S")] = 0.5
     """Real storage: seconds per point, after a warm-up of a fifth of that."""
     write: bool = False
@@ -234,6 +244,7 @@ class RealStorage:
 class SimulatedStorage(Array):
     """Changes of simulated storage."""
 
+    GROUP: ClassVar = "Device"
     precondition: Annotated[float | None, Share("FRACTION")] = None
     """Simulated flash: fraction of the capacity to map before the run, in the steady state of
     random overwrites. Default: an empty device."""
@@ -245,6 +256,7 @@ class SimulatedStorage(Array):
 class BandwidthPlot:
     """A picture of a characterisation."""
 
+    GROUP: ClassVar = "Output"
     plot: Annotated[str | None, PATH] = None
     """Plot bandwidth against transfer size: .png, .svg or .pdf."""
 
@@ -253,6 +265,7 @@ class BandwidthPlot:
 class Preconditioned:
     """The state of compared flash devices."""
 
+    GROUP: ClassVar = "Device"
     precondition: Annotated[float | None, Share("FRACTION")] = None
     """Flash: fraction of the capacity to map before the run, in the steady state of random
     overwrites. Default: an empty device."""

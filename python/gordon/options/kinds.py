@@ -15,6 +15,13 @@ class Named:
 
 
 @dataclass(frozen=True)
+class Group:
+    """The group of an option in the help, where it is not that of its table."""
+
+    title: str
+
+
+@dataclass(frozen=True)
 class Text:
     """A text that the command checks."""
 

@@ -6,7 +6,7 @@ Sizes and times are text (`64KiB`, `10us`).
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import fspath
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.errors import GordonError
 from gordon.options import Path
@@ -20,6 +20,7 @@ from gordon.options.kinds import (
     Choice,
     DeviceNumber,
     Each,
+    Group,
     Named,
     Number,
     Text,
@@ -44,6 +45,7 @@ PATTERNS = (
 class TraceLoad:
     """How to read a trace."""
 
+    GROUP: ClassVar = "Trace input"
     format: Annotated[str | None, Text("F")] = None
     """Format of the trace (`gordon trace formats`). Default: auto-detected."""
     columns: Annotated[str | None, Text("NAME=COLUMN[:UNIT],...")] = None
@@ -90,6 +92,7 @@ class TraceLoad:
 class Pattern:
     """Which pattern."""
 
+    GROUP: ClassVar = "Load"
     pattern: Annotated[str, Choice(PATTERNS)]
     """Access pattern."""
 
@@ -98,6 +101,7 @@ class Pattern:
 class PatternOrTrace:
     """A pattern that takes the place of a trace."""
 
+    GROUP: ClassVar = "Load"
     pattern: Annotated[str | None, Choice(PATTERNS)] = None
     """Access pattern, in place of a trace."""
 
@@ -106,6 +110,7 @@ class PatternOrTrace:
 class BenchLoad:
     """A pattern of requests. An option that the pattern does not use is an error."""
 
+    GROUP: ClassVar = "Load"
     size: Annotated[str | None, SIZE] = None
     """Request size. Default: 4KiB."""
     requests: Annotated[int, COUNT] = 100_000
@@ -148,6 +153,7 @@ def _without_none(given: Config) -> Config:
 class Host:
     """How the host issues requests."""
 
+    GROUP: ClassVar = "Load"
     closed_loop: bool = False
     """Keep a constant number of requests outstanding and ignore the times of the load."""
     gaps: bool = False
@@ -169,7 +175,7 @@ class Host:
     each."""
     seed: Annotated[int, SEED] = 1
     """Random seed. The same seed gives the same results."""
-    requests_out: Annotated[Path | None, Text("FILE.parquet")] = None
+    requests_out: Annotated[Path | None, Text("FILE.parquet"), Group("Output")] = None
     """Write a row for each request."""
 
     def host(self) -> Config:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options.kinds import COUNT, SIZE, Amount, Each, Folder, Named, Seconds, Text
 
@@ -12,6 +12,7 @@ from gordon.options.kinds import COUNT, SIZE, Amount, Each, Folder, Named, Secon
 class Metering:
     """Which meters are read, and when."""
 
+    GROUP: ClassVar = "Meters"
     meters: Annotated[Sequence[str], Named("--meter"), Each("NAME")] = ()
     """Meter: one of `gordon meter list`, or command:CMD, redfish:URL, replay:FILE.csv,
     model:MACHINE; repeatable. Default: all that are found, else model."""
@@ -31,6 +32,7 @@ class Watching:
 class Rest:
     """Time that is measured before and after the runs."""
 
+    GROUP: ClassVar = "Meters"
     idle_s: Annotated[float, Named("--idle"), Seconds()] = 10.0
     """Length of the idle baseline before the first run; 0: none. Default: 10s."""
     tail_s: Annotated[float, Named("--tail"), Seconds()] = 5.0
@@ -52,6 +54,7 @@ class MeteredRuns:
 class Root:
     """Where the files of the system are."""
 
+    GROUP: ClassVar = "Meters"
     root: Annotated[Path, Folder()] = Path("/")
     """Folder that contains sys and proc, for files copied from another machine. Default: /."""
 
@@ -78,6 +81,7 @@ class BenchmarkFolder:
 class OwnSort:
     """Options of `gordon sort` under JouleSort."""
 
+    GROUP: ClassVar = "Sort"
     memory: Annotated[str | None, SIZE] = None
     """Memory for `gordon sort`."""
     temp: Annotated[str | None, Text("DIR,DIR...")] = None

@@ -1,7 +1,7 @@
 """Files that commands write of a result. They are options of commands only: functions return it."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options.kinds import DIR, PATH, Named, Text
 
@@ -10,6 +10,7 @@ from gordon.options.kinds import DIR, PATH, Named, Text
 class Json:
     """The result for programs."""
 
+    GROUP: ClassVar = "Output"
     json_path: Annotated[str | None, Named("--json"), PATH] = None
     """Write the result as JSON (-: stdout)."""
 
@@ -18,6 +19,7 @@ class Json:
 class HtmlReport:
     """The result for people."""
 
+    GROUP: ClassVar = "Output"
     report: Annotated[str | None, PATH] = None
     """Write the report, one HTML file that works offline."""
 
@@ -26,6 +28,7 @@ class HtmlReport:
 class Csv:
     """The table that stands for the result."""
 
+    GROUP: ClassVar = "Output"
     csv_path: Annotated[str | None, Named("--csv"), PATH] = None
     """Write the rows as CSV (-: stdout)."""
 
@@ -34,6 +37,7 @@ class Csv:
 class Tables(Csv, Json):
     """The result for programs, and its tables."""
 
+    GROUP: ClassVar = "Output"
     parquet: Annotated[str | None, DIR] = None
     """Write the tables as Parquet: a file for each list of rows, and one of the other values."""
 
@@ -108,6 +112,7 @@ class PlanTables(Tables):
 class PowerLog:
     """The readings of meters."""
 
+    GROUP: ClassVar = "Output"
     out: Annotated[str | None, Named("-o", ("--out",)), Text("LOG.csv")] = None
     """Write the samples of power as CSV."""
 
@@ -116,5 +121,6 @@ class PowerLog:
 class Force:
     """Whether data may be replaced: a trace, a run, a corpus, an image."""
 
+    GROUP: ClassVar = "Output"
     force: bool = False
     """Replace the output if it exists. Without this, an output that exists is an error."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options import Device
 from gordon.options.kinds import (
@@ -24,6 +24,7 @@ from gordon.options.kinds import (
 class Content:
     """The source of a site: exactly one of a folder and an origin."""
 
+    GROUP: ClassVar = "Site"
     root: Annotated[str | None, DIR] = None
     """Serve the files of this folder."""
     follow_symlinks: bool = False
@@ -41,6 +42,7 @@ class Content:
 class Memories:
     """The cache."""
 
+    GROUP: ClassVar = "Cache"
     dram: Annotated[str, SIZE]
     """DRAM for objects and for the index of the flash: 128MiB."""
     flash: Annotated[str | None, PATH] = None
@@ -69,6 +71,7 @@ class Memories:
 class Service:
     """The server."""
 
+    GROUP: ClassVar = "Server"
     listen: Annotated[Sequence[str], Each("HOST:PORT")] = ("127.0.0.1:8080",)
     """Listen at this address. Other machines can reach it only if it is not a loopback address."""
     socket: Annotated[str | None, PATH] = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from gordon.errors import GordonError
 from gordon.options import Device, Path, Settings, several
@@ -40,6 +40,7 @@ PARTIAL = ("refuse", "keep", "drop")
 class Striped:
     """How inputs make one file."""
 
+    GROUP: ClassVar = "Records"
     stripe: Annotated[str | None, SIZE] = None
     """Read IN... in parallel as one file striped over them in units of SIZE (RAID-0). Default:
     IN... are concatenated."""
@@ -49,6 +50,7 @@ class Striped:
 class Records:
     """The format of the records and their keys. By default records of the sort benchmark."""
 
+    GROUP: ClassVar = "Records"
     lines: bool = False
     """Sort lines, in the order of sort(1) with LC_ALL=C: by the values of bytes."""
     record: Annotated[int | None, COUNT] = None
@@ -107,6 +109,7 @@ class Records:
 class Unique:
     """Which records are written."""
 
+    GROUP: ClassVar = "Records"
     unique: Annotated[bool, Named("--unique", ("-u",))] = False
     """Write only the first of the records whose keys are equal, as sort -u does. The order of
     --last-resort is not part of the key."""
@@ -116,6 +119,7 @@ class Unique:
 class SortSettings:
     """Settings of a sort that do not change its result."""
 
+    GROUP: ClassVar = "Settings"
     memory: Annotated[str | None, SIZE] = None
     """Maximum memory for records and buffers. The program itself takes about 30 MB more. Default:
     half of the available memory."""
@@ -160,6 +164,7 @@ class SortSettings:
 class SortConfig:
     """Settings in a file."""
 
+    GROUP: ClassVar = "Settings"
     config: Annotated[Path | None, FILE] = None
     """Settings in TOML (`gordon schema sort`), as `gordon sort tune` writes them. Options take
     precedence."""
@@ -241,6 +246,7 @@ class Tuning:
 class FlashTuning:
     """Settings from a simulated device, in place of a search."""
 
+    GROUP: ClassVar = "With --flash"
     flash: Annotated[Device | None, PRESET] = None
     """Do not sort: derive transfer sizes from a simulated device (`gordon flash presets`) as a
     starting point. Modelled."""

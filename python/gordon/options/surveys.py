@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options import Path, Settings
 from gordon.options.kinds import (
@@ -15,6 +15,7 @@ from gordon.options.kinds import (
     SHARE,
     Choice,
     Day,
+    Group,
     Named,
     Number,
     Seconds,
@@ -43,6 +44,7 @@ class Bundled:
 class UseOptions:
     """How machines are used, for what a run costs in all."""
 
+    GROUP: ClassVar = "Use of machines"
     years: Annotated[float | None, Number("YEARS")] = None
     """Years for which a machine is kept. Default: ownership.years of the space, else 4."""
     runs_per_day: Annotated[float | None, Number("N")] = None
@@ -61,6 +63,7 @@ class UseOptions:
 class GoalOptions:
     """Goals by which designs are chosen, for jobs and services on machines."""
 
+    GROUP: ClassVar = "Goals"
     objective: Annotated[str | Sequence[str], Words("NAME,...")] = ()
     """Objectives of the comparison: time, price, energy, tco, carbon, life, with commas between.
     tco is what a run costs in all, or a month of a service; life the years until flash is worn. The
@@ -81,6 +84,7 @@ class GoalOptions:
 class SpinDownOptions:
     """Disks that sleep inside a job on machines."""
 
+    GROUP: ClassVar = "Use of machines"
     spin_down: Annotated[str | float | None, Text("TIME|auto")] = None
     """Put disks in standby after this time without requests inside the job, such as 15s; auto: the
     break-even time of each disk, from which on standby saves energy. Default: never; the result
@@ -91,6 +95,7 @@ class SpinDownOptions:
 class ServiceOptions:
     """A load in place of a job."""
 
+    GROUP: ClassVar = "Service"
     service: bool = False
     """The traces are records of a service, of one node each, and not of a job: find the machines,
     and how many of them, that keep up with the load."""
@@ -142,17 +147,17 @@ class SurveyOptions(UseOptions, GoalOptions, ServiceOptions, SpinDownOptions):
     partitions: Annotated[int | None, COUNT] = None
     """Of the tasks model: tasks of each stage that reads shuffle data, 1 to 100,000. Default: as
     recorded."""
-    rows: Annotated[int, Whole(0)] = 1000
+    rows: Annotated[int, Whole(0), Group("Output")] = 1000
     """Designs in the result; those on the Pareto front and the named ones are always in it."""
-    table: Annotated[Path | None, Named("--parquet"), Text("PATH")] = None
+    table: Annotated[Path | None, Named("--parquet"), Text("PATH"), Group("Output")] = None
     """Write a table with a row for each design, however many, as Parquet."""
-    cache: Annotated[Path | None, Text("DIR")] = None
+    cache: Annotated[Path | None, Text("DIR"), Group("Computation")] = None
     """Keep the replays of traces on storages in this folder, and use those that are there, of any
     survey. Default: keep none."""
-    engine: Annotated[str | None, Choice(ENGINES)] = None
+    engine: Annotated[str | None, Choice(ENGINES), Group("Computation")] = None
     """Compute replays in processes: loky on this machine, the others on the cluster that
     RAY_ADDRESS, DASK_SCHEDULER_ADDRESS or MASTER names. Default: threads of this process."""
-    workers: Annotated[int | None, COUNT] = None
+    workers: Annotated[int | None, COUNT, Group("Computation")] = None
     """Processes of the engine, which is loky if none is given. Default: one per core."""
 
 
@@ -168,6 +173,7 @@ class ExplainOptions:
 class AllDesigns:
     """Which designs are on the screen."""
 
+    GROUP: ClassVar = "Output"
     show_all: Annotated[bool, Named("--all")] = False
     """Print every design, not only the best ones."""
 
@@ -176,6 +182,7 @@ class AllDesigns:
 class SurveyFiles:
     """Files of a survey."""
 
+    GROUP: ClassVar = "Output"
     csv_path: Annotated[str | None, Named("--csv"), PATH] = None
     """Write the designs as CSV (-: stdout); of several jobs, their mean."""
     out: Annotated[str | None, Named("-o", ("--out", "--report")), PATH] = None

@@ -3,7 +3,8 @@ Python function behind it, and the keys of a sweep.
 
 A field has a name, a type with its kind, and a default. The docstring behind it is the help of the
 option. What the docstring says behind `Default:` is shown as the default; otherwise that is the
-value itself, unless it is none.
+value itself, unless it is none. `GROUP` of a table is the heading of its options in the help of a
+command that has many.
 """
 
 import ast
@@ -14,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from gordon.options.kinds import Kind, Named
+from gordon.options.kinds import Group, Kind, Named
 
 
 @dataclass(frozen=True)
@@ -33,17 +34,24 @@ class Option:
     """The default in words, if there is one."""
     is_required: bool
     """Whether there is no default."""
+    group: str
+    """The heading in the help of a command with many options; none if it is empty."""
 
 
 def options(table: type[Any]) -> Iterator[Option]:
     """The options of a table, in their order."""
     texts: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for part in reversed(table.__mro__):
-        texts |= _texts(part.__module__).get(part.__name__, {})
+        own = _texts(part.__module__).get(part.__name__, {})
+        texts |= own
+        for name in own:
+            groups[name] = vars(part).get("GROUP", groups.get(name, ""))
     for field in fields(table):
         about = getattr(field.type, "__metadata__", ())
-        own = Named(f"--{field.name.replace('_', '-')}")
-        named = next((one for one in about if isinstance(one, Named)), own)
+        usual = Named(f"--{field.name.replace('_', '-')}")
+        named = next((one for one in about if isinstance(one, Named)), usual)
+        group = next((one.title for one in about if isinstance(one, Group)), groups[field.name])
         text, _, default = texts[field.name].partition("Default: ")
         is_plain = isinstance(field.default, str | int | float) and field.default is not False
         yield Option(
@@ -53,6 +61,7 @@ def options(table: type[Any]) -> Iterator[Option]:
             help=text.strip(),
             default=default.removesuffix(".") or (str(field.default) if is_plain else None),
             is_required=field.default is MISSING,
+            group=group,
         )
 
 

@@ -1,7 +1,7 @@
 """Recording and conversion of traces."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options import Path
 from gordon.options.kinds import COUNT, DIR, FILE, Named, Nanoseconds, Size, Text
@@ -28,6 +28,7 @@ class Recording:
 class ActivityInput:
     """Facts that the input of an activity trace does not state."""
 
+    GROUP: ClassVar = "Trace input"
     cores: Annotated[int | None, COUNT] = None
     """For activity traces: number of cores of each host. Default: as the input states."""
     clock: Annotated[str | None, Text("FREQUENCY")] = None

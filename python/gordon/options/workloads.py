@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gordon.options import Path
 from gordon.options.kinds import (
@@ -45,6 +45,7 @@ class Corpus:
 class Program:
     """A program of a person."""
 
+    GROUP: ClassVar = "A program of your own"
     app: Annotated[Path | None, FILE] = None
     """Run this program instead of a JOB: a file of Python or a jar, with the ARGS after --."""
     py_files: Annotated[Sequence[str], Each("FILES")] = ()
@@ -66,6 +67,7 @@ class RunFolder:
 class JobRuns:
     """The runs of a job."""
 
+    GROUP: ClassVar = "Jobs of gordon"
     size: Annotated[str, Size()] = "1GB"
     """Size of the generated input; for randomwriter of the output."""
     scale: Annotated[Fraction | None, Ratio()] = None
@@ -78,6 +80,7 @@ class JobRuns:
 class NodeShares:
     """The nodes on this machine, each with a share of it."""
 
+    GROUP: ClassVar = "Nodes on this machine"
     nodes: Annotated[int, Whole(1, most=200)] = 4
     """Nodes on this machine."""
     cores: Annotated[float | None, Number("N")] = None
@@ -94,6 +97,7 @@ class NodeShares:
 class NodeDisks:
     """The disks of the nodes on this machine, which those of a program do not have."""
 
+    GROUP: ClassVar = "Nodes on this machine"
     disk_rate: Annotated[str | None, Size("RATE")] = None
     """Limit of each node's disk in bytes per second, for reads and for writes each: 50MB. Default:
     none."""
@@ -103,6 +107,7 @@ class NodeDisks:
 class JobInput:
     """The input of a job."""
 
+    GROUP: ClassVar = "Jobs of gordon"
     parameters: Annotated[Sequence[str], Named("--parameter"), Each("NAME=VALUE")] = ()
     """Parameter of the job, as `gordon workload list` shows them; repeatable."""
     seed: Annotated[int, SEED] = 1
@@ -124,6 +129,7 @@ class Sampling:
 class ExistingCluster:
     """A cluster that exists."""
 
+    GROUP: ClassVar = "An existing cluster"
     master: Annotated[str | None, Text("URL")] = None
     """Run on this cluster instead of nodes on this machine: spark://HOST:PORT. Needs --input
     (except randomwriter) and --result."""
