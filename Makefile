@@ -150,7 +150,8 @@ torture: build
 	cargo test --profile torture --locked -p gordon-store --test histories --test damage
 	CACHE_RUNS=20 cargo test --profile torture --locked -p gordon-objectcache
 	GORDON_ALL_CASES=1 $(VENV)/python -m pytest tests/python -m sampled
-	$(VENV)/python -m pytest tests/python/test_cache_serve_flash.py -k kills
+	$(VENV)/python -m pytest tests/python/test_cache_serve_flash.py \
+		tests/python/test_cache_serve_sets.py -k kills
 
 # No sanitizer: they look for what only unsafe code does, and are slow.
 FUZZ_SECONDS ?= 300

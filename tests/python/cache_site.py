@@ -118,6 +118,19 @@ class CacheServer:
         found: Json = json.loads(ran.stdout)
         return found
 
+    def purge(self, path: str, prefix: bool = False) -> None:
+        """Purges over the control socket, without a process of its own. The connection ends early
+        if the server is killed."""
+        connection = _UnixConnection(self.folder / "c")
+        try:
+            body = json.dumps({"path": path, "prefix": prefix})
+            connection.request("POST", "/purge", body, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            found = response.read()
+            assert response.status == 200, found
+        finally:
+            connection.close()
+
     def wait_for(self, words: str) -> None:
         """Reads messages until one has the words."""
         assert self.process.stderr is not None
@@ -131,6 +144,24 @@ class CacheServer:
         errors = self.process.communicate(timeout=PATIENCE_S)[1]
         assert self.process.returncode == (-how if how == signal.SIGKILL else 0), errors
         return errors
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """A connection to a Unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=PATIENCE_S)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(PATIENCE_S)
+        # A path of a socket has at most 107 bytes; that of the folder may have more.
+        folder = os.open(self.path.parent, os.O_PATH)
+        try:
+            self.sock.connect(f"/proc/self/fd/{folder}/{self.path.name}")
+        finally:
+            os.close(folder)
 
 
 def answer(connection: http.client.HTTPConnection) -> Got:
