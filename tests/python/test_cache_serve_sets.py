@@ -1,5 +1,6 @@
 """`gordon cache serve` with small objects in sets: bytes and purges under evictions and kills."""
 
+import json
 import os
 import random
 import signal
@@ -13,7 +14,9 @@ import pytest
 
 from cache_site import CacheServer, Got, answer
 
-Serve = Callable[[], CacheServer]
+from conftest import gordon
+
+Serve = Callable[..., CacheServer]
 #: Kills of the server; `make torture` has 200. All files are compared after each of them.
 KILLS = int(os.environ.get("CACHE_KILLS", "8"))
 #: Files that are never purged, and files that are: `/f/0` and so on, `/p/0` and so on.
@@ -42,10 +45,10 @@ def site(tmp_path: Path) -> Iterator[Serve]:
     time.sleep(0.2)
     servers: list[CacheServer] = []
 
-    def start() -> CacheServer:
+    def start(*args: str) -> CacheServer:
         (tmp_path / "c").unlink(missing_ok=True)
         flash = ("--flash", "flash", "--flash-size", "4MiB", "--sets", "0.7")
-        servers.append(CacheServer(tmp_path, "--root", "www", *flash, dram="384KiB"))
+        servers.append(CacheServer(tmp_path, "--root", "www", *flash, *args, dram="384KiB"))
         return servers[-1]
 
     yield start
@@ -154,3 +157,31 @@ def test_kills_while_small_objects_move_to_sets_and_are_purged(site: Serve) -> N
     assert server.stats()["cache"]["set_objects"] > 200
     assert hits > 500 * KILLS
     assert checked > 10 * KILLS
+
+
+def test_the_simulator_predicts_the_hits_of_a_server_with_sets(site: Serve, tmp_path: Path) -> None:
+    server = site("--trace", "requests.trace")
+    wrong: list[str] = []
+    client = Client(server, wrong)
+    draw = random.Random(1)
+    for _ in range(12_000):
+        client.get(f"/f/{min(int(draw.expovariate(0.0012)), KEPT - 1)}")
+    assert wrong == []
+    cache = server.stats()["cache"]
+    server.stop()
+    words = ["cache", "tiered", "requests.trace", "--format", "oracleGeneral"]
+    words += ["--layout", "log-sets", "--no-reinsert", "--dram", "384KiB"]
+    words += ["--pages-per-block", "16"]
+    words += ["--flash", f"{cache['flash_capacity']}"]
+    words += ["--segment", f"{cache['log_capacity'] // cache['segments']}"]
+    words += ["--log-share", f"{cache['log_capacity'] / cache['flash_capacity']}"]
+    # As docs/design/object-cache.md says for keys of up to 8 bytes: /f/0 to /f/2499.
+    words += ["--set-largest", f"{1056 + 8}", "--set-saving", f"{111 + 8}"]
+    ran = gordon(tmp_path, *words, "--json", "-")
+    assert ran.status == 0, ran.err
+    simulated = json.loads(ran.out)
+    levels = {level["level"]: level["hits"] for level in simulated["levels"]}
+    for tier in ("dram", "flash"):
+        measured = cache[f"{tier}_hits"] / cache["requests"]
+        assert measured > 0.15, tier
+        assert levels[tier] / simulated["requests"] == pytest.approx(measured, abs=0.01), tier

@@ -197,6 +197,7 @@ def test_the_command(run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_pa
         ({"flash": "20TiB", "layout": "log", "segment": "1MiB"}, "more than 2^32 pages", "less"),
         ({"spare": 0.0}, "a spare part of 0", "0.07"),
         ({"threshold": 0}, "at least one object", "1 or more"),
+        ({"set_largest": "8KiB"}, "larger than a set", "4KiB"),
     ],
 )
 def test_invalid_options_are_errors(

@@ -20,6 +20,8 @@ fn shape(layout: Layout) -> TieredShape {
         segment: 1000,
         log_share: 0.5,
         threshold: 2,
+        set_largest: 1000,
+        set_saving: 0,
         reinsert: false,
     }
 }
@@ -102,31 +104,51 @@ fn a_set_keeps_requested_objects() {
 
 #[test]
 fn objects_move_from_the_log_to_their_set_together() {
-    // Two segments of log in front of two sets.
-    let both = shape(Layout::LogSets);
-    assert_eq!((both.log(), both.sets()), (2000, 2));
+    // Three segments of log in front of two sets.
+    let both = TieredShape { flash: 5000, log_share: 0.6, ..shape(Layout::LogSets) };
+    assert_eq!((both.log(), both.sets()), (3000, 2));
     let mut cache = passing(&both, Admission::All);
-    let keys: Vec<u64> = (1..=6).collect();
+    let keys: Vec<u64> = (1..=8).collect();
     ask(&mut cache, &keys);
     let done = cache.counts();
-    // The segments hold 1 and 2, 3 and 4. When 5 arrives, the first is evicted: two or more objects
-    // of the same set move there.
+    // The segments hold 1 and 2, 3 and 4, 5 and 6. The first is evicted when 7 needs it: of four
+    // objects on the medium, two or more of the same set move there.
     let found = in_flash(&cache);
-    let lost: Vec<u64> = (1..=5).filter(|key| !found.contains(key)).collect();
+    let lost: Vec<u64> = (1..=7).filter(|key| !found.contains(key)).collect();
     assert_eq!(done.dropped + done.evicted, lost.len() as u64);
-    assert!(lost.iter().all(|key| *key <= 4), "{lost:?}");
-    // Both segments were written, and a set for each group.
-    assert!(done.written >= 2000 + 1000 && done.written.is_multiple_of(1000), "{done:?}");
+    assert!(lost.iter().all(|key| *key <= 2), "{lost:?}");
+    // The segments were written, and a set for each group.
+    assert!(done.written >= 3000 + 1000 && done.written.is_multiple_of(1000), "{done:?}");
+    // Objects that are too large for a set stay in the log, and leave with their segment.
+    let mut cache = passing(&TieredShape { set_largest: 300, ..both }, Admission::All);
+    ask(&mut cache, &keys);
+    let done = cache.counts();
+    assert_eq!((in_flash(&cache), done.evicted, done.written), (vec![3, 4, 5, 6, 7], 2, 3000));
     // With a threshold that no group reaches, sets stay empty, and the objects of an evicted
     // segment are dropped.
     let high = TieredShape { threshold: 100, ..both };
     let mut cache = passing(&high, Admission::All);
     ask(&mut cache, &keys);
-    assert_eq!((in_flash(&cache), cache.counts().dropped), (vec![3, 4, 5], 2));
+    assert_eq!((in_flash(&cache), cache.counts().dropped), (vec![3, 4, 5, 6, 7], 2));
     // Requested objects are written to the log again.
     let mut cache = passing(&TieredShape { reinsert: true, ..high }, Admission::All);
-    ask(&mut cache, &[1, 2, 3, 4, 5, 1, 6]);
-    assert_eq!(in_flash(&cache), [1, 3, 4, 5]);
+    ask(&mut cache, &[1, 2, 3, 4, 5, 6, 7, 1, 8]);
+    assert_eq!(in_flash(&cache), [1, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn a_set_holds_more_objects_that_are_smaller_there() {
+    // Objects of 400 bytes, in one set of 1000.
+    let one = TieredShape { flash: 4000, log_share: 0.75, ..shape(Layout::LogSets) };
+    assert_eq!((one.log(), one.sets()), (3000, 1));
+    let in_sets = |set_saving| {
+        let mut cache = passing(&TieredShape { set_saving, ..one }, Admission::All);
+        ask(&mut cache, &(1..=40).collect::<Vec<u64>>());
+        let all = in_flash(&cache).len();
+        // The newest objects are in the segments.
+        all - in_flash(&cache).iter().filter(|key| **key > 40 - 6).count()
+    };
+    assert!(in_sets(150) > in_sets(0), "{} {}", in_sets(150), in_sets(0));
 }
 
 #[test]

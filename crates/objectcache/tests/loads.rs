@@ -4,16 +4,39 @@ mod common;
 
 use bytes::Bytes;
 use common::{Clock, SEGMENT, SIZE};
-use gordon_cache::tiered::{Admission as Rule, Layout, TierLookup, Tiered, TieredShape};
+use gordon_cache::tiered::{
+    Admission as Rule, Layout, TierLookup, Tiered, TieredCounts, TieredShape,
+};
 use gordon_objectcache::{Cache, Config, Flash, Lifetime, Stats, block_on};
 use gordon_testkit::{MemoryMedia, Random};
 use gordon_units::Ns;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A number below `count` from a distribution like that of popular objects.
 fn popular(random: &mut Random, count: usize) -> usize {
     let part = random.below(1 << 30) as f64 / f64::from(1 << 30);
     ((part.powi(3)) * count as f64) as usize
+}
+
+/// Numbers by Zipf's law.
+struct Zipf(Vec<f64>);
+
+impl Zipf {
+    fn new(count: u32, exponent: f64) -> Self {
+        let mut sum = 0.0;
+        let add = |rank: u32| {
+            sum += f64::from(rank).powf(-exponent);
+            sum
+        };
+        Self((1..=count).map(add).collect())
+    }
+
+    fn draw(&self, random: &mut Random) -> usize {
+        let part = random.below(1 << 30) as f64 / f64::from(1 << 30);
+        let at = part * self.0.last().expect("it has numbers");
+        self.0.partition_point(|below| *below <= at)
+    }
 }
 
 /// Requests an object, and stores it if it is not there.
@@ -66,22 +89,11 @@ fn the_simulator_predicts_the_hit_ratios_of_the_trace() {
             segment: 64 << 10,
             log_share: 0.5,
             threshold: 1,
+            set_largest: 0,
+            set_saving: 0,
             reinsert,
         };
-        let mut simulated = Tiered::new(config.dram, &shape, Rule::All, config.seed);
-        let (mut requests, mut dram, mut flash) = (0_u64, 0_u64, 0_u64);
-        for record in std::fs::read(&trace).expect("the trace").chunks_exact(24) {
-            let seconds = u32::from_le_bytes(record[..4].try_into().expect("4 bytes"));
-            let key = u64::from_le_bytes(record[4..12].try_into().expect("8 bytes"));
-            let size = u32::from_le_bytes(record[12..16].try_into().expect("4 bytes"));
-            let at = Ns(u64::from(seconds) * Ns::SECOND.0);
-            requests += 1;
-            match simulated.access(at, key, size.into()) {
-                TierLookup::Dram => dram += 1,
-                TierLookup::Flash => flash += 1,
-                TierLookup::Miss => {}
-            }
-        }
+        let (requests, [dram, flash], counts) = replay(&trace, config.dram, &shape);
         let measured = (stats.events.dram_hits + stats.events.flash_hits) as f64 / requests as f64;
         let predicted = (dram + flash) as f64 / requests as f64;
         assert!(flash > 0 && dram > 0 && measured < 0.99, "{measured} {predicted}");
@@ -89,8 +101,80 @@ fn the_simulator_predicts_the_hit_ratios_of_the_trace() {
             (measured - predicted).abs() < 0.01,
             "reinsert {reinsert}, large {large}: {measured} measured, {predicted} predicted"
         );
-        let written = stats.written_bytes as f64 / simulated.counts().written as f64;
+        let written = stats.written_bytes as f64 / counts.written as f64;
         assert!((written - 1.0).abs() < 0.05, "{written} of the bytes predicted");
+    }
+}
+
+/// Simulates a cache with the trace of another one. Returns the requests, the hits in DRAM and in
+/// flash, and the counts.
+fn replay(trace: &Path, dram: u64, shape: &TieredShape) -> (u64, [u64; 2], TieredCounts) {
+    let mut simulated = Tiered::new(dram, shape, Rule::All, 1);
+    let (mut requests, mut hits) = (0, [0; 2]);
+    for record in std::fs::read(trace).expect("the trace").chunks_exact(24) {
+        let seconds = u32::from_le_bytes(record[..4].try_into().expect("4 bytes"));
+        let key = u64::from_le_bytes(record[4..12].try_into().expect("8 bytes"));
+        let size = u32::from_le_bytes(record[12..16].try_into().expect("4 bytes"));
+        let at = Ns(u64::from(seconds) * Ns::SECOND.0);
+        requests += 1;
+        match simulated.access(at, key, size.into()) {
+            TierLookup::Dram => hits[0] += 1,
+            TierLookup::Flash => hits[1] += 1,
+            TierLookup::Miss => {}
+        }
+    }
+    (requests, hits, simulated.counts())
+}
+
+#[test]
+fn the_simulator_predicts_the_hit_ratios_with_small_objects_in_sets() {
+    for exponent in [0.7, 0.9, 1.1] {
+        for (dram, size) in [(150_000, 8 << 20), (400_000, 4 << 20), (1_000_000, 8 << 20)] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let trace = folder.path().join("trace");
+            let flash = Flash {
+                segment: Some(64 << 10),
+                sets: Some(0.8),
+                ..Flash::new("test".into(), size)
+            };
+            let config =
+                Config { flash: Some(flash), trace: Some(trace.clone()), ..Config::new(dram) };
+            let media = Arc::new(MemoryMedia::new(size));
+            let (cache, _) =
+                Cache::open_on(config, Clock::default().medium(media)).expect("it opens");
+            let mut random = Random::new(1);
+            let zipf = Zipf::new(20_000, exponent);
+            for _ in 0..60_000 {
+                let number = zipf.draw(&mut random);
+                request(&cache, number, 100 + number * 7919 % 1900);
+            }
+            let stats = cache.stats();
+            block_on(cache.close()).expect("it closes");
+            let shape = TieredShape {
+                flash: stats.flash_capacity,
+                layout: Layout::LogSets,
+                set: 4096,
+                segment: 64 << 10,
+                log_share: stats.log_capacity as f64 / stats.flash_capacity as f64,
+                threshold: 2,
+                // Of the page on the design: keys have 10 to 14 bytes, in 16.
+                set_largest: 1056 + 16,
+                set_saving: 111 + 16,
+                reinsert: false,
+            };
+            assert_eq!((shape.log(), shape.sets()), (stats.log_capacity, stats.sets));
+            let (requests, hits, _) = replay(&trace, dram, &shape);
+            let measured = [stats.events.dram_hits, stats.events.flash_hits];
+            let ratio = |hits: u64| hits as f64 / requests as f64;
+            for (tier, (measured, predicted)) in measured.into_iter().zip(hits).enumerate() {
+                let (measured, predicted) = (ratio(measured), ratio(predicted));
+                assert!(
+                    measured > 0.001 && (measured - predicted).abs() < 0.005,
+                    "exponent {exponent}, {dram} bytes of DRAM, {size} of flash, tier {tier}: \
+                     {measured} measured, {predicted} predicted"
+                );
+            }
+        }
     }
 }
 

@@ -49,6 +49,8 @@ def replay(
         "segment": settings.segment,
         "log_share": settings.log_share,
         "threshold": settings.threshold,
+        "set_largest": settings.set_largest,
+        "set_saving": settings.set_saving,
         "no_reinsert": settings.no_reinsert,
         "device": {
             "spare": settings.spare,

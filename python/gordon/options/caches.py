@@ -138,6 +138,11 @@ class TieredOptions:
     """log-sets: fraction of the flash that is the log."""
     threshold: Annotated[int, COUNT] = 2
     """log-sets: minimum number of objects that move to a set together."""
+    set_largest: Annotated[str | None, SIZE] = None
+    """log-sets: largest object that moves to a set. Default: the size of a set."""
+    set_saving: Annotated[str, SIZE] = "0"
+    """log-sets: bytes by which an object is smaller in a set than in the trace, as in the trace of
+    gordon cache serve."""
     no_reinsert: bool = False
     """Do not reinsert objects with hits in the log when their segment is evicted."""
     spare: Annotated[float, Share(is_checked=True)] = 0.07

@@ -216,6 +216,8 @@ class TieredOptions(TypedDict, total=False):
     segment: Size
     log_share: float
     threshold: int
+    set_largest: Size | None
+    set_saving: Size
     no_reinsert: bool
     spare: float
     pages_per_block: int

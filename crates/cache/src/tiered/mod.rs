@@ -16,17 +16,16 @@
 //! on Flash", SOSP 2021.
 //!
 //! [`TieredMachine`] is DRAM and a log, with sets behind it if they are wanted, for a driver that has
-//! the bytes. [`Tiered`] simulates all layouts, the log with that machine: each action is carried
-//! out at once. Its caller gets the reads and writes of flash in order, as [`Io`].
+//! the bytes. [`Tiered`] simulates all layouts, those with a log by that machine: each action is
+//! carried out at once. Its caller gets the reads and writes of flash in order, as [`Io`].
 
 mod admission;
 mod dram;
 mod flash_index;
-mod log;
-mod log_sets;
 mod machine;
 mod sets;
 mod simulated;
+mod simulated_log;
 mod vocabulary;
 
 pub use admission::{Admission, Budget};
@@ -64,6 +63,11 @@ pub struct TieredShape {
     /// Minimum number of objects that move to a set together, with [`Layout::LogSets`]. Fewer
     /// objects are dropped.
     pub threshold: u32,
+    /// Size of the largest object that moves to a set, with [`Layout::LogSets`]: at most that of a
+    /// set. Larger objects stay in the log.
+    pub set_largest: u32,
+    /// Bytes by which an object is smaller in a set than in the log, with [`Layout::LogSets`].
+    pub set_saving: u32,
     /// Objects that were requested while they were in the log are written to it again when their
     /// segment is evicted.
     pub reinsert: bool,
@@ -95,18 +99,10 @@ impl TieredShape {
                 clippy::cast_sign_loss,
                 clippy::cast_precision_loss
             )] // of the flash, far below 2^53
-            Layout::LogSets => (self.flash as f64 * self.log_share) as u64,
+            // A share that was computed from a number of segments gives that number.
+            Layout::LogSets => (self.flash as f64 * self.log_share + 0.5) as u64,
         };
         share / segment * segment
-    }
-
-    /// Size of the largest object that fits into flash.
-    pub fn largest(&self) -> u32 {
-        match self.layout {
-            Layout::Log => self.segment,
-            Layout::Sets => self.set,
-            Layout::LogSets => self.set.min(self.segment),
-        }
     }
 }
 
@@ -153,21 +149,6 @@ pub struct TieredCounts {
     pub reinserted: u64,
     /// Objects dropped because they were too few for their set, or too large for flash.
     pub dropped: u64,
-}
-
-/// The objects in flash, in some layout.
-trait FlashStore: Send {
-    /// Looks an object up, and reads it if it is there. Returns whether it is.
-    fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool;
-
-    /// Inserts an object that is not there.
-    fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue);
-
-    /// Memory in bytes that the index of a real implementation takes.
-    fn index_bytes(&self) -> u64;
-
-    /// Calls `each` with the key and size of every object.
-    fn residents(&self, each: &mut dyn FnMut(u64, u64));
 }
 
 /// The reads and writes of flash that the caller has not collected, and the counts so far.

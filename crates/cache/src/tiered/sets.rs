@@ -11,7 +11,7 @@
 //!
 //! [`Sets`] simulates sets with their objects. [`SetIndex`] is what a cache with bytes has in memory.
 
-use super::{FlashStore, IoQueue};
+use super::IoQueue;
 use crate::index::hash;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -49,8 +49,6 @@ struct Set {
 }
 
 pub(super) struct Sets {
-    /// Offset of the first byte.
-    base: u64,
     size: u32,
     sets: Vec<Set>,
 }
@@ -63,51 +61,75 @@ fn bits(key: u64) -> u64 {
 
 impl Sets {
     /// Creates `sets` empty sets of `size` bytes.
-    pub fn new(base: u64, sets: u64, size: u32) -> Self {
+    pub fn new(sets: u64, size: u32) -> Self {
         assert!((1..1 << 31).contains(&sets), "{sets} sets");
         #[allow(clippy::cast_possible_truncation)] // see above
-        Self { base, size, sets: vec![Set::default(); sets as usize] }
-    }
-
-    pub fn count(&self) -> usize {
-        self.sets.len()
+        Self { size, sets: vec![Set::default(); sets as usize] }
     }
 
     /// The set of a key.
-    pub fn set_of(&self, key: u64) -> usize {
+    fn set_of(&self, key: u64) -> usize {
         // The set must be independent of the bits of the filter.
         ((u128::from(hash(key.rotate_left(32))) * self.sets.len() as u128) >> 64) as usize
     }
 
     fn offset(&self, at: usize) -> u64 {
-        self.base + at as u64 * u64::from(self.size)
+        at as u64 * u64::from(self.size)
     }
 
-    /// Writes new objects into a set. Returns the new objects that did not fit.
-    pub fn write(&mut self, at: usize, new: &[SetEntry], io_queue: &mut IoQueue) -> Vec<SetEntry> {
+    /// Looks an object up, and reads its set if the filter matches. Returns whether it is there.
+    pub fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
+        let at = self.set_of(key);
+        let (offset, bits) = (self.offset(at), bits(key));
+        let set = &mut self.sets[at];
+        if set.filter & bits != bits {
+            return false;
+        }
+        io_queue.read(offset, self.size);
+        match set.entries.iter_mut().find(|entry| entry.key == key) {
+            Some(entry) => entry.was_hit = true,
+            None => {
+                io_queue.counts.false_positives += 1;
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Inserts an object that is not there.
+    pub fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue) {
+        let at = self.set_of(key);
+        self.write(at, SetEntry::new(key, size, false), io_queue);
+    }
+
+    /// Memory in bytes that the index of a real implementation takes.
+    pub fn index_bytes(&self) -> u64 {
+        self.sets.len() as u64 * INDEX_BYTES
+    }
+
+    /// Calls `each` with the key and size of every object.
+    pub fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
+        self.sets
+            .iter()
+            .flat_map(|set| &set.entries)
+            .for_each(|entry| each(entry.key, entry.size.into()));
+    }
+
+    /// Writes a set with a new object.
+    fn write(&mut self, at: usize, new: SetEntry, io_queue: &mut IoQueue) {
         let offset = self.offset(at);
         let set = &mut self.sets[at];
         if !set.entries.is_empty() {
             io_queue.read(offset, self.size);
         }
         let olds = set.entries.len();
-        set.entries.extend_from_slice(new);
-        let stays = choose(&mut set.entries, olds, self.size);
-        let mut out = Vec::new();
-        let mut number = 0;
-        set.entries.retain(|entry| {
-            let stays = stays[number];
-            if !stays && number < olds {
-                io_queue.counts.evicted += 1;
-            } else if !stays {
-                out.push(*entry);
-            }
-            number += 1;
-            stays
-        });
+        set.entries.push(new);
+        let mut stays = choose(&mut set.entries, olds, self.size).into_iter();
+        let before = set.entries.len();
+        set.entries.retain(|_| stays.next() == Some(true));
+        io_queue.counts.evicted += (before - set.entries.len()) as u64;
         set.filter = set.entries.iter().fold(0, |filter, entry| filter | bits(entry.key));
         io_queue.write(offset, self.size);
-        out
     }
 }
 
@@ -230,42 +252,5 @@ impl SetIndex {
         }
         self.known[set as usize / 64] &= !(1 << (set % 64));
         self.filters[set as usize] = u64::MAX;
-    }
-}
-
-impl FlashStore for Sets {
-    fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
-        let at = self.set_of(key);
-        let (offset, bits) = (self.offset(at), bits(key));
-        let set = &mut self.sets[at];
-        if set.filter & bits != bits {
-            return false;
-        }
-        io_queue.read(offset, self.size);
-        match set.entries.iter_mut().find(|entry| entry.key == key) {
-            Some(entry) => entry.was_hit = true,
-            None => {
-                io_queue.counts.false_positives += 1;
-                return false;
-            }
-        }
-        true
-    }
-
-    fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue) {
-        let at = self.set_of(key);
-        let out = self.write(at, &[SetEntry::new(key, size, false)], io_queue);
-        io_queue.counts.evicted += out.len() as u64;
-    }
-
-    fn index_bytes(&self) -> u64 {
-        self.sets.len() as u64 * INDEX_BYTES
-    }
-
-    fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
-        self.sets
-            .iter()
-            .flat_map(|set| &set.entries)
-            .for_each(|entry| each(entry.key, entry.size.into()));
     }
 }

@@ -2,15 +2,11 @@
 //! follow.
 
 use super::dram::DramTier;
-use super::log_sets::LogSets;
 use super::sets::Sets;
-use super::{
-    Action, Admission, DirectoryEntry, FlashStore, Io, IoQueue, Layout, LogShape, ObjectSize,
-    Place, TierLookup, TieredCounts, TieredMachine, TieredShape,
-};
+use super::simulated_log::SimulatedLog;
+use super::{Admission, Io, IoQueue, Layout, TierLookup, TieredCounts, TieredShape};
 use alloc::boxed::Box;
 use alloc::vec;
-use alloc::vec::Vec;
 use gordon_units::Ns;
 
 /// A simulated cache in DRAM and flash.
@@ -24,80 +20,10 @@ enum Simulated {
     Sets(Box<SimulatedSets>),
 }
 
-/// The machine, and the directories of the segments as the medium has them.
-struct SimulatedLog {
-    machine: TieredMachine,
-    directories: Vec<Vec<DirectoryEntry>>,
-    stride: u32,
-}
-
-/// DRAM in front of a layout with sets.
+/// DRAM in front of sets.
 struct SimulatedSets {
     tier: DramTier,
-    flash_store: Box<dyn FlashStore>,
-}
-
-impl SimulatedLog {
-    /// The object of this key at an offset, if that is what is there.
-    fn entry(&self, key: u64, offset: u64) -> Option<&DirectoryEntry> {
-        let directory = &self.directories[self.machine.segment_of(offset) as usize];
-        let first = directory.partition_point(|entry| entry.offset < offset);
-        let mut there = directory[first..].iter().take_while(|entry| entry.offset == offset);
-        there.find(|entry| entry.key == key)
-    }
-
-    fn access(&mut self, at: Ns, key: u64, size: u64, io_queue: &mut IoQueue) -> TierLookup {
-        let mut place = self.machine.lookup(at, key);
-        loop {
-            let (offset, on_medium) = match place {
-                Place::Dram(_) => return TierLookup::Dram,
-                Place::Buffered { offset } => (offset, false),
-                Place::Flash { offset, .. } => {
-                    self.machine.release(offset);
-                    (offset, true)
-                }
-                Place::Miss => break,
-            };
-            if let Some(entry) = self.entry(key, offset) {
-                if on_medium {
-                    io_queue.io.push(Io { write: false, offset, bytes: entry.bytes });
-                    let bytes = u64::from(entry.bytes);
-                    self.machine.count_read(bytes);
-                }
-                return TierLookup::Flash;
-            }
-            place = self.machine.next_candidate(key, offset);
-        }
-        self.machine.insert(at, key, ObjectSize { bytes: size, directory: 0 });
-        while let Some(action) = self.machine.next_action() {
-            self.carry_out(action, io_queue);
-        }
-        TierLookup::Miss
-    }
-
-    fn carry_out(&mut self, action: Action, io_queue: &mut IoQueue) {
-        match action {
-            Action::Drop { .. } => {}
-            Action::Demote { entry, .. } => self.append(entry),
-            Action::Reinsert { from, to } => self.append(DirectoryEntry { offset: to, ..from }),
-            Action::Open { segment } => self.directories[segment as usize].clear(),
-            Action::Write { segment } => {
-                let offset = u64::from(segment) * u64::from(self.stride);
-                io_queue.io.push(Io { write: true, offset, bytes: self.stride });
-                self.machine.commit(segment);
-            }
-            Action::Prepare { segment } => {
-                let directory = self.directories[segment as usize].clone();
-                self.machine.prepared(segment, directory);
-            }
-            Action::UpdateSet { .. } => unreachable!("a log without sets"),
-        }
-    }
-
-    fn append(&mut self, entry: DirectoryEntry) {
-        let segment = self.machine.segment_of(entry.offset) as usize;
-        self.directories[segment].push(entry);
-    }
+    sets: Sets,
 }
 
 impl SimulatedSets {
@@ -106,7 +32,7 @@ impl SimulatedSets {
         if self.tier.find(key).is_some() {
             return TierLookup::Dram;
         }
-        if self.flash_store.find(key, io_queue) {
+        if self.sets.find(key, io_queue) {
             return TierLookup::Flash;
         }
         if size <= self.object_capacity() {
@@ -115,15 +41,15 @@ impl SimulatedSets {
         while self.tier.list.bytes > self.object_capacity() {
             let (_, admitted) = self.tier.evict(&mut io_queue.counts);
             if let Some(entry) = admitted {
-                self.flash_store.insert(entry.key, entry.bytes, io_queue);
+                self.sets.insert(entry.key, entry.bytes, io_queue);
             }
         }
         TierLookup::Miss
     }
 
-    /// DRAM for objects. Objects that DRAM evicts to flash make the index grow.
+    /// DRAM for objects.
     fn object_capacity(&self) -> u64 {
-        self.tier.dram.saturating_sub(self.flash_store.index_bytes())
+        self.tier.dram.saturating_sub(self.sets.index_bytes())
     }
 }
 
@@ -133,29 +59,15 @@ impl Tiered {
     /// # Panics
     /// A layout with sets has no set, or a layout with a log has fewer than two segments.
     pub fn new(dram: u64, shape: &TieredShape, admission: Admission, seed: u64) -> Self {
-        let sets = |flash_store| {
-            let tier = DramTier::new(dram, shape.largest(), admission, seed);
-            Simulated::Sets(Box::new(SimulatedSets { tier, flash_store }))
-        };
         let layout = match shape.layout {
-            Layout::Log => {
-                let segments = shape.log() / u64::from(shape.segment);
-                let log = LogShape {
-                    segments: u32::try_from(segments).unwrap_or(u32::MAX),
-                    stride: shape.segment,
-                    capacity: shape.segment,
-                    // Sizes are simulated to the byte.
-                    unit: 1,
-                    reinsert: shape.reinsert,
-                    sets: None,
-                };
-                let machine = TieredMachine::new(dram, log, admission, seed);
-                let directories = vec![Vec::new(); log.segments as usize];
-                let stride = shape.segment;
-                Simulated::Log(Box::new(SimulatedLog { machine, directories, stride }))
+            Layout::Log | Layout::LogSets => {
+                Simulated::Log(Box::new(SimulatedLog::new(dram, shape, admission, seed)))
             }
-            Layout::Sets => sets(Box::new(Sets::new(0, shape.sets(), shape.set))),
-            Layout::LogSets => sets(Box::new(LogSets::new(shape))),
+            Layout::Sets => {
+                let tier = DramTier::new(dram, shape.set, admission, seed);
+                let sets = Sets::new(shape.sets(), shape.set);
+                Simulated::Sets(Box::new(SimulatedSets { tier, sets }))
+            }
         };
         Self { layout, io_queue: IoQueue::default() }
     }
@@ -202,7 +114,7 @@ impl Tiered {
     pub fn index_bytes(&self) -> u64 {
         match &self.layout {
             Simulated::Log(log) => log.machine.index_bytes(),
-            Simulated::Sets(sets) => sets.flash_store.index_bytes(),
+            Simulated::Sets(sets) => sets.sets.index_bytes(),
         }
     }
 
@@ -217,18 +129,11 @@ impl Tiered {
     /// Calls `each` with the tier, key and size of every object.
     pub fn residents(&self, each: &mut dyn FnMut(TierLookup, u64, u64)) {
         match &self.layout {
-            Simulated::Log(log) => {
-                log.machine.each_in_dram(|key, size| each(TierLookup::Dram, key, size));
-                for entry in log.directories.iter().flatten() {
-                    if log.machine.is_live(entry.key, entry.offset) {
-                        each(TierLookup::Flash, entry.key, entry.bytes.into());
-                    }
-                }
-            }
+            Simulated::Log(log) => log.residents(each),
             Simulated::Sets(sets) => {
                 let all = sets.tier.store.iter();
                 all.for_each(|(key, size, _)| each(TierLookup::Dram, key, size));
-                sets.flash_store.residents(&mut |key, size| each(TierLookup::Flash, key, size));
+                sets.sets.residents(&mut |key, size| each(TierLookup::Flash, key, size));
             }
         }
     }

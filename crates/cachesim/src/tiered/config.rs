@@ -43,6 +43,12 @@ pub struct TieredConfig {
     /// `log-sets`: minimum number of objects that are moved to a set together [default: 2].
     #[serde(default = "threshold")]
     pub threshold: u32,
+    /// `log-sets`: size of the largest object that moves to a set [default: the size of a set].
+    #[serde(default)]
+    pub set_largest: Option<Bytes>,
+    /// `log-sets`: bytes by which an object is smaller in a set than in the trace [default: 0].
+    #[serde(default)]
+    pub set_saving: Bytes,
     /// Whether objects that were hit in the log are dropped with their segment, not reinserted.
     #[serde(default)]
     pub no_reinsert: bool,
@@ -163,6 +169,13 @@ impl TieredConfig {
                 "1 or more",
             ));
         }
+        let set = whole("set", self.set)?;
+        let largest = self.set_largest.unwrap_or(self.set);
+        if largest > self.set {
+            let why = format!("{largest} is larger than a set of {}", self.set);
+            return Err(wrong("set_largest", why, &self.set.to_string()));
+        }
+        let bytes = |size: Bytes| u32::try_from(size.0).unwrap_or(u32::MAX);
         let shape = TieredShape {
             flash: self.flash.0 / PAGE * PAGE,
             layout: match self.layout {
@@ -170,10 +183,12 @@ impl TieredConfig {
                 LayoutKind::Sets => Layout::Sets,
                 LayoutKind::LogSets => Layout::LogSets,
             },
-            set: whole("set", self.set)?,
+            set,
             segment: whole("segment", self.segment)?,
             log_share: self.log_share,
             threshold: self.threshold,
+            set_largest: bytes(largest),
+            set_saving: bytes(self.set_saving),
             reinsert: !self.no_reinsert,
         };
         let segments = shape.log() / u64::from(shape.segment);
