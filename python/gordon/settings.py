@@ -82,8 +82,13 @@ def change(
         raise _unknown(paths(kind, items), key, "key", leaf, sorted(known), path)
     if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
         raise not_a_value(key, path)
+    parsed = _parse(text)
+    if isinstance(parsed, float) and not isfinite(parsed):
+        raise GordonError(
+            f"--set {key}={text}: not a finite number", f"--set {key}=1.5", kind="not-finite"
+        )
     # A text such as `1` may be meant as a number or as a text.
-    for new in (_parse(text), text):
+    for new in (parsed, text):
         table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
         error = _refused(kind, whole, f"{key}={text}")
         if error is None:

@@ -223,7 +223,12 @@ def test_a_run_has_the_limit_of_its_disks(tmp_path: Path, trace: str) -> None:
 def test_a_run_says_how_long_its_machine_was_full(tmp_path: Path, trace: str) -> None:
     run = made_run(tmp_path / "run", trace, [0, 0])
     made = json.loads((run / "run.json").read_text())
-    for kind, full_s, share in (("node", 3.0, 0.75), ("machine", 3.0, 0.0), ("node", None, 0.0)):
+    for kind, full_s, share in (
+        ("node", 3.0, 0.75),
+        ("node", 5.0, 1.0),
+        ("machine", 3.0, 0.0),
+        ("node", None, 0.0),
+    ):
         made["machines"] = [{"host": "local", "full_s": full_s, "span_s": 4.0}]
         for node in made["nodes"]:
             node |= {"host": "local", "scope": {"kind": kind}}

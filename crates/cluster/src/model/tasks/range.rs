@@ -71,9 +71,9 @@ const STARTUP_NOISE: f64 = 0.15;
 /// local nodes of several kinds.
 const DRIVER_NOISE: f64 = 0.3;
 
-/// Steps of the upper end within the time. Choices compare upper ends: with nodes that a job cannot
-/// use, a range that is narrower by less than a step does not make a cluster faster.
-const STEPS: f64 = 1000.0;
+/// Significant digits of an upper end, which is rounded up to them. Choices compare upper ends: what
+/// is printed as equal is equal, so that nodes that a job hardly uses do not make a cluster faster.
+const DIGITS: i32 = 3;
 
 /// What is not known of a cluster.
 pub(super) struct Doubts {
@@ -152,13 +152,24 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
     });
     let low = combined(time, &by.map(|[low, _]| low), End::Lower);
     let high = combined(time, &by.map(|[_, high]| high), End::Upper);
-    let high = if time > 0.0 { time * (high / time * STEPS).round() / STEPS } else { high };
+    let high = rounded_up(high);
     // The critical path is as doubtful as what it consists of.
     let of_path = by.map(|[low, _]| low).into_iter().zip(SOURCES);
     let of_path: Vec<f64> =
         of_path.filter(|(_, source)| is_of_path(*source)).map(|(low, _)| low).collect();
     let surely = combined(time, &of_path, End::Lower) / time;
     TasksRange { low: low.max(doubts.critical_path.min(time) * surely), high, by }
+}
+
+/// The least time with three significant digits that is not below `secs`.
+#[allow(clippy::cast_possible_truncation)]
+fn rounded_up(secs: f64) -> f64 {
+    if secs <= 0.0 {
+        return secs;
+    }
+    let scale = 10f64.powi(DIGITS - 1 - secs.log10().floor() as i32);
+    // 1.1 x 100 is above 110 in binary.
+    (secs * scale * (1.0 - 8.0 * f64::EPSILON)).ceil() / scale
 }
 
 /// Whether a source makes the critical path doubtful.
@@ -189,4 +200,26 @@ fn both(secs: f64, error: f64) -> [f64; 2] {
 fn kept_or_scaled(secs: f64, lone: f64, ratio: f64) -> [f64; 2] {
     let recorded = secs / ratio;
     [(secs - recorded * lone.min(1.0)).max(0.0), (recorded * lone.max(1.0) - secs).max(0.0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded_up;
+
+    #[test]
+    fn an_upper_end_has_three_digits() {
+        for (secs, rounded) in [
+            (15.7801, 15.8),
+            (15.8, 15.8),
+            (15.801, 15.9),
+            (0.012_341, 0.0124),
+            (1234.0, 1240.0),
+            (999.5, 1000.0),
+            (0.0, 0.0),
+        ] {
+            assert_eq!(rounded_up(secs), rounded);
+        }
+        let of = |number: u32| f64::from(number) / 100.0;
+        assert!((100..1000).map(of).all(|secs| rounded_up(secs) == secs));
+    }
 }
