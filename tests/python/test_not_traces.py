@@ -150,6 +150,15 @@ def test_a_missing_path_is_answered_with_one_of_a_similar_name(run: Run, hosts: 
     run("survey", "/nowhere/web2").refused("missing-trace", "gordon trace -o /nowhere/web2")
 
 
+def test_an_empty_name_is_not_the_current_folder(
+    run: Run, hosts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(hosts)
+    assert run("trace", "show", ".").status == 0
+    for command in (("survey",), ("trace", "show"), ("cost", "tco", "--node", "m5.large")):
+        run(*command, "").refused("missing-trace", "is empty", ". for this folder")
+
+
 def test_a_damaged_trace_is_an_error_of_the_core(run: Run, hosts: str) -> None:
     manifest = Path(hosts) / "web2/manifest.json"
     manifest.write_text(json.dumps({"format": "else"}))

@@ -148,6 +148,13 @@ def _expand(given: Sequence[GivenPath], place: Workplace, keep_log: bool) -> lis
     files: list[tuple[str, Path]] = []
     warnings: list[str] = []
     listed: set[Path] = set()
+    if any(fspath(one) == "" for one in given):
+        # Path would take it as the current folder, and survey what is in there.
+        raise GordonError(
+            "the name of a trace is empty, as that of a shell variable without a value",
+            "the name of the trace, or . for this folder",
+            kind="missing-trace",
+        )
     for path in (_found(Path(one), place) for one in given):
         if path.is_file():
             not_traces.check_part(path)
