@@ -129,6 +129,8 @@ def test_a_setting_may_be_a_fraction(trace: str) -> None:
     found = surveyed(trace, "4", "machines.task.threads_per_core=2", "machines.task.cores=0.5")
     assert found["values"]["threads_per_core"]["value"] == 1
     with raises("bad-cores", "`task`"):
+        surveyed(trace, "4", "machines.task.cores=-0.5")
+    with raises("not-finite", "machines.task.cores=nan"):
         surveyed(trace, "4", "machines.task.cores=nan")
 
 
