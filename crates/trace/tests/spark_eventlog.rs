@@ -373,6 +373,23 @@ fn inputs_of_other_kinds_are_refused() {
 }
 
 #[test]
+fn a_log_that_is_cut_short_before_its_first_task_ends_says_so() {
+    let text = text_of(&log_of_3_5());
+    let end = text.find("SparkListenerTaskEnd").unwrap();
+    let hint_of = |text: &str| {
+        let (_folder, path) = written(text);
+        let log = EventLog::read(&path, false, &Progress::default()).unwrap();
+        match log.check(&path).unwrap_err() {
+            EventLogError::Content { hint, .. } => hint,
+            error => panic!("{error}"),
+        }
+    };
+    assert_eq!(hint_of(&text[..end]), "a whole copy of the log");
+    let lines = text[..end].rfind('\n').unwrap() + 1;
+    assert_ne!(hint_of(&text[..lines]), "a whole copy of the log");
+}
+
+#[test]
 fn two_logs_in_one_file_are_refused_also_without_malformed_lines() {
     let one = text_of(&log_of_3_5());
     let start = one.lines().position(|line| line.contains("SparkListenerApplicationStart"));

@@ -36,6 +36,8 @@ pub struct EventLog {
     pub accelerators: Vec<String>,
     /// Tasks whose CPU time is an estimate, because Spark recorded none: their run time.
     pub estimated_cpu: u64,
+    /// Whether a file of the log ends within an event.
+    pub is_cut_short: bool,
     /// All executors, in the order in which they joined.
     pub executors: Vec<Executor>,
     /// All attempts of stages, by submission.
@@ -155,6 +157,11 @@ impl EventLog {
         };
         if !self.tasks.iter().any(|task| task.figures.is_some()) {
             let why = "no task in it ended with figures, so nothing is known of its hosts";
+            if self.is_cut_short {
+                let why = format!("{why}; it is cut short");
+                let hint = "a whole copy of the log";
+                return Err(EventLogError::Content { path: path.to_owned(), why, hint });
+            }
             return content(why.to_owned());
         }
         if self.duration() > LONGEST {

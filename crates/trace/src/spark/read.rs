@@ -180,6 +180,7 @@ impl Reader {
     }
 
     fn cut_short(&mut self, path: &Path, lines: u64) {
+        self.log.is_cut_short = true;
         self.log.warnings.push(format!(
             "truncated: {} ends within an event after line {lines}; the application or the copy \
              was cut short",
