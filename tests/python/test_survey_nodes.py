@@ -48,6 +48,20 @@ def rows(result: dict[str, Any], machine: str) -> dict[int, dict[str, Any]]:
     return {row["nodes"]: row for row in result["designs"] if row["machine"] == machine}
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_the_traced_machines_have_the_range_of_runs_on_the_same_ones(run: Run, waits: bool) -> None:
+    result = survey(run, hosts(0.4, waits=waits), "--nodes", "1,2,4")
+    (traced,) = (row for row in result["designs"] if row["is_reference"])
+    assert (traced["machine"], traced["nodes"]) == ("small", 2)
+    job = traced["job"]
+    assert job["time_s"] == pytest.approx(SECONDS)
+    # What each node did on its cores is recorded.
+    assert "cores" not in job["range_by_s"]
+    assert 0.95 * SECONDS < job["time_s_low"] < job["time_s_high"] < 1.05 * SECONDS
+    # Another number of nodes may divide the work evenly.
+    assert rows(result, "small")[4]["job"]["time_s_low"] < 0.7 * SECONDS
+
+
 def test_saturated_nodes_give_less_time_on_more_of_them_within_a_wide_range(run: Run) -> None:
     result = survey(run, hosts(1.0), "--nodes", "1,2,4")
     assert (result["model"], result["nodes"], result["designs_total"]) == ("job", 2, 9)

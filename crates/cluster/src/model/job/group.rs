@@ -194,7 +194,21 @@ impl<'a> JobGroup<'a> {
         };
         let times = self.sums(designs, with_error, |ys, sums| self.add_times(ys, sums));
         set(SPEED, self.with_waiting(designs, times));
+        if self.is_of_traced_cores() {
+            for ((ends, design), time) in ends.iter_mut().zip(designs).zip(self.times(designs)) {
+                if design.speed_error <= 0.0 {
+                    ends[RangeSource::Cores as usize] = time;
+                }
+            }
+        }
         ends
+    }
+
+    /// Whether the designs are as many nodes, with as many cores, as were traced, so that what each
+    /// node did on its cores is known.
+    fn is_of_traced_cores(&self) -> bool {
+        let nodes = self.load.nodes;
+        nodes.traced > 1 && !nodes.differ() && self.cores.count == self.load.cores.count
     }
 
     /// Time of each design. `y` is its variable, and `add` adds the times of the samples to sums.
