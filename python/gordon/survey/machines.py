@@ -155,7 +155,12 @@ class OfMachines(Model[Report, Answer]):
                 text = f"{option}{message[len(key) :]}"
                 return GordonError(text, f"{option} {example}", kind="out-of-range")
         message = re.sub(r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", message)
-        return GordonError(message, error.hint, kind=error.kind)
+        hint = error.hint
+        if not hint and message.startswith("survey: machines."):
+            # A value of another type, where the core has the value with its source.
+            message = message.removeprefix("survey: ").replace(".value: ", ": ", 1)
+            hint = "correct it in the space or --set; `gordon spaces show ec2` has examples"
+        return GordonError(message, hint, kind=error.kind)
 
     def storage_kind(self, part: str | None) -> str | None:
         """The kind of a storage part."""
