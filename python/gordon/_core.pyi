@@ -241,6 +241,10 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __len__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
+    def head(self, count: int) -> Table:
+        """The first rows."""
+
     def json(self) -> str:
         """The columns as lists, by name."""
 

@@ -6,11 +6,14 @@ joined by `_` (`run_inputs_energy_j`). Each list of rows is a table of its own, 
 
 import json
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 from gordon import _core
 from gordon.untyped import Row
 
+#: Rows that a notebook shows, and names of columns that a text shows.
+SHOWN, SHOWN_NAMES = 20, 6
 #: The table of the values that are not lists of rows.
 VALUES = "values"
 
@@ -36,6 +39,37 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> Columns:
 def arrow(columns: Columns) -> "_core.Table":
     """Columns for libraries that read Arrow."""
     return _core.Table.of(json.dumps(list(columns.items())))
+
+
+def said(rows: int, names: Sequence[str]) -> str:
+    """A table in a line: its rows and the first of its columns."""
+    shown = [*names[:SHOWN_NAMES], "..."] if len(names) > SHOWN_NAMES else names
+    return f"<Table: {rows:,} row{'' if rows == 1 else 's'} of {', '.join(shown)}>"
+
+
+def html(table: "_core.Table") -> str:
+    """The first rows of a table, for notebooks."""
+    first = json.loads(table.head(SHOWN).json())
+    return html_of({name: first[name] for name in table.names()}, len(table))
+
+
+def html_of(columns: Columns, rows: int) -> str:
+    """The first rows of columns, and how many more of `rows` there are."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    cells = zip(*(column[:SHOWN] for column in columns.values()), strict=True)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(short(value))}</td>" for value in row) + "</tr>"
+        for row in cells
+    )
+    more = f"<p>{rows - SHOWN:,} more rows</p>" if rows > SHOWN else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def short(value: Any) -> str:
+    """A value of a table that is only looked at."""
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _flatten(value: Mapping[str, Any], before: str, row: Row, lists: dict[str, list[Row]]) -> None:

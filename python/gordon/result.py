@@ -13,7 +13,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from gordon.columns import VALUES, Columns, arrow, of
+from gordon.columns import VALUES, Columns, arrow, html_of, of, short
 from gordon.errors import GordonError, missing_package
 from gordon.files import write_all
 from gordon.parts import unknown
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from gordon._core import Table
 
 T_co = TypeVar("T_co", bound=Mapping[str, Any], covariant=True)
-#: A figure in plotly's format, as JSON has it.
-#: Rows that a notebook shows.
-SHOWN = 20
 #: Values that a text shows.
 SAID = 4
 
@@ -112,7 +109,7 @@ class Result(_Base, Generic[T_co]):
             for name, value in self.items()
             if isinstance(value, str | int | float) and name not in ("kind", "version")
         ]
-        said = [f"{name} {_short(self[name])}" for name in names[:SAID] if name in self]
+        said = [f"{name} {short(self[name])}" for name in names[:SAID] if name in self]
         return ", ".join(said) or f"{len(self)} values"
 
     @property
@@ -240,17 +237,8 @@ class Result(_Base, Generic[T_co]):
     def _repr_html_(self) -> str:
         """The first rows of the table that stands for the whole, for notebooks."""
         found = self.columns()
-        rows = list(zip(*found.values(), strict=True))
-        head = "".join(f"<th>{escape(name)}</th>" for name in found)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_short(value))}</td>" for value in row) + "</tr>"
-            for row in rows[:SHOWN]
-        )
-        more = f"<p>{len(rows) - SHOWN:,} more rows</p>" if len(rows) > SHOWN else ""
-        return (
-            f"<p>{escape(_name(self))}: {escape(self.says())}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-        )
+        rows = max(map(len, found.values()), default=0)
+        return f"<p>{escape(_name(self))}: {escape(self.says())}</p>{html_of(found, rows)}"
 
 
 def _name(result: Result[Any]) -> str:
@@ -258,12 +246,6 @@ def _name(result: Result[Any]) -> str:
     kind = type(result)
     package = ".".join(kind.__module__.split(".")[:2])
     return f"{package}.{kind.__name__}"
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _imported(*names: str, extra: str | None = None) -> Any:

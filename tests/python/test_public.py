@@ -25,7 +25,7 @@ import gordon
 from api import MODULES
 from gordon import fields
 from gordon.cache import tiered
-from gordon.columns import of
+from gordon.columns import arrow, of
 from gordon.errors import GordonError
 from gordon.options import kinds
 from gordon.result import Result
@@ -304,6 +304,29 @@ def test_a_result_has_tables_for_arrow(result: Any, tmp_path: Path) -> None:
             assert read.num_rows == len(result.table(name))
     with raises("unknown-name", "no-such"):
         result.table("no-such")
+
+
+@pytest.mark.parametrize("rows", [0, 1, 20, 21, 1000])
+def test_a_table_says_what_it_has_and_notebooks_show_its_first_rows(rows: int) -> None:
+    names = [f"c{number}" for number in range(8)]
+    table = arrow({name: [*range(rows)] for name in names})
+    assert repr(table) == (
+        f"<Table: {rows:,} row{'s' * (rows != 1)} of c0, c1, c2, c3, c4, c5, ...>"
+    )
+    assert len(table.head(20)) == min(rows, 20)
+    shown = table._repr_html_()
+    assert shown.count("<th>") == 8
+    assert shown.count("<tr>") == 1 + min(rows, 20)
+    assert ("more rows" in shown) == (rows > 20)
+    assert ("980 more rows" in shown) == (rows == 1000)
+
+
+def test_the_requests_of_a_trace_are_shown_although_they_are_in_batches(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.trace")
+    Path(path).write_text("".join(f"{number} 0 {8 * number} 8 1\n" for number in range(50)))
+    table = gordon.trace.read(path, format="mqsim")
+    assert repr(table).startswith("<Table: 50 rows of ")
+    assert table._repr_html_().endswith("<p>30 more rows</p>")
 
 
 def test_a_result_is_saved(result: Any, tmp_path: Path) -> None:

@@ -123,6 +123,30 @@ impl Table {
     fn __len__(&self) -> usize {
         self.0.iter().map(RecordBatch::num_rows).sum()
     }
+
+    /// The first rows, at most `count`.
+    fn head(&self, count: usize) -> Self {
+        let mut left = count;
+        let mut first = Vec::new();
+        for batch in &self.0 {
+            first.push(batch.slice(0, left.min(batch.num_rows())));
+            left -= left.min(batch.num_rows());
+            if left == 0 {
+                break;
+            }
+        }
+        Self(first)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let views = py.import("gordon.columns")?;
+        views.call_method1("said", (self.__len__(), self.names()))?.extract()
+    }
+
+    /// The first rows, for notebooks.
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        slf.py().import("gordon.columns")?.call_method1("html", (slf,))?.extract()
+    }
 }
 
 /// Raises an error of a config. The keys of the load and the host were given as options, so the

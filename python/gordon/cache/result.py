@@ -111,6 +111,9 @@ class LatencyResult(fields.LatencyResult):
 
     ROWS: ClassVar = "points"
 
+    def says(self) -> str:
+        return f"{len(self['points'])} points of {self['requests']:,} requests"
+
 
 class WebResult(fields.WebResult):
     """Generated requests of a web server."""

@@ -69,6 +69,10 @@ class PetabyteResult(fields.PetabyteResult):
 
     ROWS: ClassVar = "media"
 
+    def says(self) -> str:
+        costs = [f"{row['medium']} {figures(row['cost_per_gb'])}" for row in self["media"]]
+        return f"{self['currency']} a GB: {', '.join(costs)}"
+
 
 @explicit(PetabyteOptions)
 def petabyte(

@@ -15,6 +15,7 @@ from gordon.cost.nodes import Node, NodeRow
 from gordon.cost.paper import Item
 from gordon.errors import GordonError
 from gordon.files import read_text
+from gordon.human import counted, duration
 from gordon.options import Path, Size, in_bytes
 from gordon.options.costs import PlanOptions
 from gordon.options.explicit import explicit
@@ -41,6 +42,11 @@ class PlanResult(fields.PlanResult):
     """A queue of jobs on an array of slices."""
 
     ROWS: ClassVar = "jobs"
+
+    def says(self) -> str:
+        late = f", {self['late']} late" if self["late"] else ""
+        jobs = counted(len(self["jobs"]), "job")
+        return f"{jobs} on {counted(self['slices'], 'slice')} in {duration(self['span_s'])}{late}"
 
 
 @explicit(PlanOptions)

@@ -13,6 +13,7 @@ from gordon.cost import nodes as found_nodes
 from gordon.cost import statements
 from gordon.cost.nodes import Node, NodeRow
 from gordon.cost.paper import Item, paper
+from gordon.human import short
 from gordon.options.costs import RackOptions
 from gordon.options.explicit import explicit
 from gordon.quantity import positive
@@ -69,6 +70,14 @@ class RackResult(fields.RackResult):
     """The abilities of a node, an enclosure and a rack."""
 
     ROWS: ClassVar = "limits"
+
+    def says(self) -> str:
+        rack = self["rack"]
+        capacity, power = rack["capacity_bytes"], rack["active_w"]
+        known = [
+            short(one, unit) for one, unit in ((capacity, "B"), (power, "W")) if one is not None
+        ]
+        return ", ".join([f"{rack['nodes']} x {self['node']['id']}", *known])
 
 
 @explicit(RackOptions)

@@ -18,6 +18,7 @@ from gordon.cost.petabyte import GB, SHIPPED
 from gordon.disk import device as disks
 from gordon.errors import GordonError
 from gordon.flash import device as flashes
+from gordon.human import short
 from gordon.options import Path, Progress, dealt, keywords
 from gordon.options.costs import ReplicasOptions
 from gordon.options.explicit import explicit
@@ -84,6 +85,10 @@ class ReplicasResult(fields.ReplicasResult):
     """Replicas on flash and on sleeping disks."""
 
     ROWS: ClassVar = "arrangements"
+
+    def says(self) -> str:
+        powers = [f"{row['id']} {short(row['mean_w'], 'W')}" for row in self["arrangements"]]
+        return f"{self['replicas']} replicas: {', '.join(powers)}"
 
 
 @overload

@@ -13,7 +13,7 @@ from gordon import __version__, _core, fields
 from gordon.cost import prices
 from gordon.cost.rent import BreakEven, break_even
 from gordon.errors import GordonError
-from gordon.human import duration
+from gordon.human import duration, figures
 from gordon.options import Path, Progress
 from gordon.options.costs import TcoOptions
 from gordon.options.explicit import explicit
@@ -107,6 +107,13 @@ class Tco(TypedDict):
 
 class TcoResult(fields.TcoResult):
     """The total cost of a job or a service."""
+
+    def says(self) -> str:
+        total = self["run"]["total"]
+        if total is None:
+            return f"{self['design']}: the total is unknown"
+        span = "a month" if self["model"] == "service" else "a run"
+        return f"{self['design']}: {figures(total)} {self['currency']} {span}"
 
 
 @explicit(TcoOptions)
