@@ -347,6 +347,21 @@ def test_a_folder_of_something_else_is_not_replaced(run: Run, inputs: Path, inne
     assert (inputs / "in.trace" / "manifest.json").is_file()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "trace convert web.parquet ./web.parquet",
+        "trace convert in.trace/block.parquet in.trace",
+        "trace anonymise in.trace in.trace",
+        "block export in.img in.img",
+    ],
+)
+def test_data_that_a_command_reads_are_not_replaced(run: Run, inputs: Path, words: str) -> None:
+    before = sorted(path.name for path in inputs.iterdir())
+    run(*words.split(), "--force").refused("path-in-use", "the command itself reads it")
+    assert sorted(path.name for path in inputs.iterdir()) == before
+
+
 def test_an_image_in_use_is_not_replaced(run: Run, inputs: Path) -> None:
     with (inputs / "in.img").open("rb") as file:
         locks.hold(file)

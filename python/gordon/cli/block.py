@@ -167,7 +167,7 @@ def export(image: str, out: str, force: bool, json_path: str | None) -> None:
     from gordon.cli.progress import Part
 
     output.check(json_path, used=[image, out])
-    with replaced(out, f"{out}.map", force=force), Part("export") as progress:
+    with replaced(out, f"{out}.map", force=force, read=[image]), Part("export") as progress:
         made = blocks.export(image, out, progress.tick)
     output.finish(lambda console: exported(console, out, made.report), [(json_path, made)])
 

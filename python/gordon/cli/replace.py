@@ -7,7 +7,7 @@ they are complete.
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -17,15 +17,19 @@ from gordon.files import STDOUT
 
 
 @contextmanager
-def replaced(*paths: str | os.PathLike[str], force: bool) -> Iterator[None]:
+def replaced(
+    *paths: str | os.PathLike[str], force: bool, read: Iterable[str | os.PathLike[str]] = ()
+) -> Iterator[None]:
     """The places of new data. With `force`, what is there is moved aside (`.NAME.old-PID`) and
     removed after the work; it is put back if the work has left nothing in its place. Raises
-    GordonError if there is anything without `force`, or if it is in use or not of gordon."""
+    GordonError if there is anything without `force`, if it is in use or not of gordon, or if the
+    work reads it."""
     found = [Path(path) for path in paths if os.fspath(path) != STDOUT and _is_there(Path(path))]
     for path in found:
         if not force:
             raise GordonError(f"{path} exists", "another name, or --force to replace it", "exists")
         _check(path)
+        _check_unread(path, read)
     with ExitStack() as aside:
         for path in found:
             aside.enter_context(_aside(path))
@@ -55,6 +59,17 @@ def _check(path: Path) -> None:
             if isinstance(error, BlockingIOError):
                 why = "another program has it open"
             raise GordonError(f"cannot replace {path}: {why}", kind="in-use") from None
+
+
+def _check_unread(path: Path, read: Iterable[str | os.PathLike[str]]) -> None:
+    place = path.resolve()
+    for source in read:
+        if place in (Path(source).resolve(), *Path(source).resolve().parents):
+            raise GordonError(
+                f"cannot replace {path}: the command itself reads it",
+                "give the output another path",
+                kind="path-in-use",
+            )
 
 
 def _is_of_gordon(folder: Path) -> bool:

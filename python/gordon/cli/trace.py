@@ -148,7 +148,7 @@ def convert(
         given["format"] = from_
     activity = trace_activity.format_of(sources, given["format"], given)
     if activity is not None:
-        with replaced(target, force=force):
+        with replaced(target, force=force, read=sources):
             trace_activity.convert(
                 sources,
                 target,
@@ -170,7 +170,7 @@ def convert(
         )
     source = sources[0]
     is_of_objects = to == "oracleGeneral"
-    with replaced(target, force=force), reading(source, given, objects=is_of_objects):
+    with replaced(target, force=force, read=sources), reading(source, given, objects=is_of_objects):
         text = _core.trace_convert(json.dumps(load_of(source, given)), target, to)
     done: ConversionReport = json.loads(text)
     announce_pipe(source, given, done["input"])
@@ -197,7 +197,7 @@ def anonymise(source: str, target: str, force: bool, json_path: str | None) -> N
     from gordon.cli import output
 
     output.check(json_path, used=[source, *output.trace_files([source]), target])
-    with replaced(target, force=force):
+    with replaced(target, force=force, read=[source]):
         made = _core.trace_anonymise(source, target)
     done: AnonymiseReport = json.loads(made)
     if done["left_out"]:

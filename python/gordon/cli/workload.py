@@ -53,7 +53,7 @@ def data(
     from gordon.workload.data import generate
 
     outputs.check(json_path, used=[output, *sources])
-    with replaced(output, force=force), Moved("generating") as progress:
+    with replaced(output, force=force, read=sources), Moved("generating") as progress:
         made = generate(kind, output, sources=sources, progress=progress.tick, **only_given(given))
     outputs.finish(lambda console: _made(console, kind, output, made.report), [(json_path, made)])
 

@@ -103,7 +103,10 @@ def run(job: str | None, out: str, force: bool, to: Tables, **given: Any) -> Non
     parameters = dict(map(_pair, given["parameters"]))
     console = terminal.messages() if STDOUT in (to.json_path, to.csv_path) else terminal.data()
     reports = []
-    with replaced(out, force=force), Moved("generating the input") as progress:
+    with (
+        replaced(out, force=force, read=given["sources"]),
+        Moved("generating the input") as progress,
+    ):
         runs = plan(job, out, **_of(chosen, JobRuns), seed=chosen.get("seed", JobInput.seed))
         made = run_planned(
             runs,
