@@ -5,7 +5,6 @@ from typing import Literal
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
-from gordon.human import duration
 from gordon.sort.systems.report import Errors, Extrapolation, Figures, Modelled, SystemRow
 
 NONE = "–"
@@ -110,4 +109,4 @@ def _notes(report: Extrapolation, rows: list[SystemRow]) -> list[str]:
 
 def _limits(modelled: Modelled | None) -> str:
     phases = modelled["phases"] if modelled else []
-    return "; ".join(f"{p['name']} {duration(p['time_s'])}: {p['limit']}" for p in phases) or NONE
+    return "; ".join(f"{p['name']} {p['time_s']:.1f} s: {p['limit']}" for p in phases) or NONE
