@@ -259,6 +259,8 @@ LISTS = {
     "flash bench --pattern mixed --requests 100": "series",
     "cache sweep web.parquet --dram 1MiB,2MiB": "caches",
     "cache latency web.parquet --dram 1MiB": "points",
+    "block wear new.img": "blocks",
+    "sort web.parquet out --lines": "phases",
     "storage characterise --preset nvme-tlc-1tb --sizes 64KiB --depths 1": "points",
 }
 
@@ -272,6 +274,9 @@ def test_a_table_has_the_same_rows_in_csv_and_parquet(
     if "web.parquet" in words:
         load = ["--files", "100MB", "--requests", "1k", "-o", "web.parquet"]
         made = run("cache", "generate", "surge", *load)
+        assert made.status == 0, made.err
+    if "new.img" in words:
+        made = run("block", "create", "new.img", "--set", "capacity=1GiB")
         assert made.status == 0, made.err
     ran = run(*words.split(), "--csv", "-", "--parquet", "tables", "--json", "all.json")
     assert ran.status == 0, ran.err

@@ -31,3 +31,6 @@ class ExportResult(fields.ExportResult):
 
 class WearResult(fields.WearResult):
     """The erases of the blocks of an image."""
+
+    ROWS: ClassVar = "blocks"
+    SAYS: ClassVar = ("erases", "least", "most")
