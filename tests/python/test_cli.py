@@ -138,15 +138,22 @@ def test_a_reader_that_leaves_ends_a_command_quietly(
     assert (tmp_path / "status").read_text() == "141\n"
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (GordonError("cannot write sock: Broken pipe"), "error: cannot write sock: Broken pipe\n"),
+        (BrokenPipeError(32, "Broken pipe"), "error: gordon: Broken pipe\n"),
+    ],
+)
 def test_a_broken_pipe_that_is_not_the_output_is_an_error(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
 ) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise GordonError("cannot write sock: Broken pipe (os error 32)")
+        raise error
 
     monkeypatch.setattr("gordon.cli.output.finish", fail)
     ran = run("doctor")
-    assert (ran.status, ran.err) == (1, "error: cannot write sock: Broken pipe (os error 32)\n")
+    assert (ran.status, ran.err) == (1, said)
 
 
 def test_a_pipe_gets_what_rich_would_print(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import atexit
 import errno
 import gc
 import os
+import select
 import signal
 import sys
 import threading
@@ -22,7 +23,6 @@ from typing import Any, ClassVar, NoReturn
 import click
 
 from gordon.errors import GordonError
-from gordon.files import STDOUT
 from gordon.options.command import Command
 
 # At its end Python looks for garbage in all that was imported, in vain: a tenth of a short command.
@@ -138,6 +138,16 @@ class ReaderLeftError(Exception):
     """The reader of the output has left."""
 
 
+def _has_left() -> bool:
+    """Whether the reader of stdout or of stderr has left."""
+    if not hasattr(select, "poll"):
+        return True  # Windows does not say
+    poll = select.poll()
+    for output in (1, 2):
+        poll.register(output, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
 @contextmanager
 def _reader() -> Iterator[None]:
     """Raises ReaderLeftError if the reader of the output leaves; click and rich would exit with
@@ -150,7 +160,7 @@ def _reader() -> Iterator[None]:
         raise
     except OSError as error:
         if error.errno == errno.EPIPE:
-            if not isinstance(error, GordonError) or f" {STDOUT}: " in error.message:
+            if _has_left():
                 raise ReaderLeftError from None
             error.errno = None  # another pipe or socket: click would exit without a message
         raise
@@ -324,7 +334,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         finally:
             _end_at_once()
         if sys.stdout is not None:
-            sys.stdout.flush()
+            with _reader():
+                sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         status = error.exit_code
@@ -334,7 +345,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, click.Abort) as error:
         by = error.__cause__ if isinstance(error, click.Abort) else error
         status = 128 + getattr(by, "number", signal.SIGINT)
-    except (ReaderLeftError, BrokenPipeError):
+    except ReaderLeftError:
         _discard_output()
         status = 128 + _SIGPIPE
     except BaseException as error:
