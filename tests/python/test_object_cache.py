@@ -26,7 +26,9 @@ def test_objects_are_found_after_a_restart(tmp_path: Path) -> None:
             assert cache.put(key, body, meta=b"meta " + key) == "stored"
         assert cache.delete(b"/7")
         assert not cache.delete(b"/7")
-        assert cache.purge(b"/29") == 11
+        # Some are in flash, and not counted.
+        assert cache.purge(b"/29") <= 11
+        assert not any(cache.get(key) for key in bodies if key.startswith(b"/29"))
         assert cache.update_meta(b"/8", b"new")
         assert cache.put(b"large", bytes(10 << 20)) in ("stored", "too-large")
     with raises("closed", "closed"):
@@ -60,8 +62,7 @@ def test_small_objects_move_to_sets_and_are_found_after_a_restart(tmp_path: Path
         assert each < 10
         assert stats["expected_life_years"] is None
         cache.delete(b"/7")
-        purged = cache.purge(b"/1")
-        assert purged > 0
+        assert cache.purge(b"/1") == 0
     # The number of sets is that of the creation.
     with _open(tmp_path) as cache:
         found = {key: cache.get(key) for key in bodies}

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::format::journal::Record;
 use crate::format::object::{Kind, Stored};
 use crate::format::segment::Directory;
-use crate::format::set::{SetObject, set_size};
+use crate::format::set::set_size;
 use crate::format::{LONGEST_KEY, PAGE};
 use crate::journal::{Durable, durable};
 use crate::object::{Blocks, Body, Object};
@@ -106,9 +106,11 @@ impl Cache {
         self.0.delete(key).await
     }
 
-    /// Deletes all objects whose keys start with `prefix`, durably. Returns their number. The
-    /// objects are gone when the future is polled first; to count those in flash, it reads the
-    /// directories of all segments, and all sets.
+    /// Deletes all objects whose keys start with `prefix`, durably. The objects are gone when the
+    /// future is polled first. Returns the number of those in memory: in flash they are not found any
+    /// more, and are not counted. They leave with their segment or set. The cache remembers as
+    /// many such purges as have room in a quarter of the journal; a further one reads all
+    /// directories and sets.
     ///
     /// # Errors
     /// Returns an error if the prefix is longer than any key, if the cache cannot record that the
@@ -118,14 +120,21 @@ impl Cache {
             return Err(Error::LongPrefix(prefix.len()));
         }
         let is_hit = |stored: &Stored| stored.kind != Kind::Block && stored.key.starts_with(prefix);
-        let (sequence, segments, waiting, mut count) = {
+        let has_sets = self.0.shared().sets > 0;
+        let (sequence, is_listed, waiting, count) = {
             let mut state = self.0.state();
             if state.status != Status::Open {
                 return Err(Error::Closed);
             }
+            if !has_sets {
+                let oldest = state.oldest_sequence();
+                state.purges.retire(oldest);
+            }
             let sequence = state.next_sequence();
-            state.purges.push((sequence, prefix.into()));
-            let waiting = state.journal.push(Record::Purged { prefix: prefix.into(), sequence });
+            let is_listed = state.purges.add(sequence, prefix);
+            let in_sets = is_listed && has_sets;
+            let record = Record::Purged { prefix: prefix.into(), in_sets, sequence };
+            let waiting = state.journal.push(record);
             let mut count = 0;
             for place in 0..u32::try_from(state.dram.len()).unwrap_or(u32::MAX) {
                 if state.dram[place as usize].as_ref().is_some_and(is_hit) {
@@ -143,36 +152,44 @@ impl Cache {
             for (hash, offset) in buffered {
                 count += u64::from(state.remove_from_flash(hash, offset).is_some());
             }
+            state.counters.events.purged += count;
             state.pump();
-            (sequence, state.segments.len(), waiting, count)
+            (sequence, is_listed, waiting, count)
         };
         self.0.finish();
         let recorded = durable(Some(waiting)).await;
-        for number in 0..u32::try_from(segments).unwrap_or(u32::MAX) {
-            count += self.purge_segment(number, prefix, sequence).await;
-        }
-        let purged = self.purge_sets(prefix, &mut count).await;
-        let mut state = self.0.state();
-        state.purges.retain(|(at, _)| *at != sequence);
-        state.counters.events.purged += count;
-        drop(state);
-        recorded.and(purged)?;
+        let swept = if is_listed { Ok(()) } else { self.sweep(sequence).await };
+        recorded.and(swept)?;
         Ok(count)
     }
 
-    /// Removes the objects with a prefix from all sets, durably.
-    async fn purge_sets(&self, prefix: &[u8], count: &mut u64) -> Result<(), Error> {
-        let purge = |state: &mut State, view: &SetView<'_>| {
-            let is_hit = |object: &&SetObject| object.object.key.starts_with(prefix);
-            *count += view.present(state).filter(is_hit).count() as u64;
-            // Also those that are being removed: until that is durable, they may come back.
-            let hits: Vec<u64> =
-                view.objects().iter().filter(is_hit).map(|object| object.hash).collect();
-            let is_certain =
-                hits.is_empty() && !view.is_unsettled(state) && !view.is_being_written(state);
-            if is_certain { None } else { Some(state.remove_from_set(view.set(), &hits)) }
+    /// Removes what was purged from all segments and sets, durably. Purges up to a sequence number
+    /// need not be remembered then.
+    async fn sweep(&self, last: u64) -> Result<(), Error> {
+        let segments = self.0.state().segments.len();
+        for number in 0..u32::try_from(segments).unwrap_or(u32::MAX) {
+            self.sweep_segment(number).await;
+        }
+        let sweep = |state: &mut State, view: &SetView<'_>| {
+            // Also what is not in the set any more: until that is durable, it may come back.
+            let is_clean = !view.has_purged(state)
+                && !view.is_unsettled(state)
+                && !view.is_being_written(state);
+            (!is_clean).then(|| state.remove_from_set(view.set(), &[]))
         };
-        self.each_set(purge).await
+        let swept = self.each_set(sweep).await;
+        let waiting = {
+            let mut state = self.0.state();
+            if swept.is_err() {
+                state.purges.forget(last);
+                return swept;
+            }
+            state.purges.retire(last + 1);
+            state.journal.was_swept = self.0.shared().sets > 0;
+            state.journal.wait()
+        };
+        self.0.finish();
+        durable(Some(waiting)).await
     }
 
     /// Reads all sets and calls `each` for a few at a time. What it returns is
@@ -201,24 +218,21 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes the objects of a segment with a prefix that are older than a purge.
-    async fn purge_segment(&self, number: u32, prefix: &[u8], sequence: u64) -> u64 {
+    /// Removes the objects of a segment that were purged.
+    async fn sweep_segment(&self, number: u32) {
         let shared = self.0.shared();
-        let Some(directory) = self.directory(number).await else { return 0 };
+        let Some(directory) = self.directory(number).await else { return };
         let places = worker::places(&directory, number, shared.segment);
-        let mut count = 0;
         let mut state = self.0.state();
+        let is_same = state.segments[number as usize].sequence == directory.sequence;
+        if !is_same || state.buffers.contains_key(&number) {
+            return;
+        }
         for (entry, place) in directory.entries.iter().zip(places) {
-            let is_hit = entry.kind != Kind::Block
-                && entry.sequence < sequence
-                && entry.key.starts_with(prefix);
-            let is_same = state.segments[number as usize].sequence == directory.sequence;
-            if is_hit && is_same && !state.buffers.contains_key(&number) {
-                let removed = state.remove_from_flash(place.key, place.offset);
-                count += u64::from(removed.is_some());
+            if state.purges.cover(&entry.key, entry.kind, entry.sequence) {
+                state.remove_from_flash(place.key, place.offset);
             }
         }
-        count
     }
 
     /// The directory of a segment on the medium, if there is one. A damaged one is erased, and its
@@ -381,9 +395,13 @@ impl Cache {
             return Ok(());
         };
         let mut waiting = None;
-        for place in worker::places(&directory, number, shared.segment) {
+        let places = worker::places(&directory, number, shared.segment);
+        for (entry, place) in directory.entries.iter().zip(places) {
             {
                 let mut state = self.0.state();
+                if state.purges.cover(&entry.key, entry.kind, entry.sequence) {
+                    continue;
+                }
                 if !state.machine.is_live(place.key, place.offset) || !state.machine.pin(number) {
                     continue;
                 }

@@ -56,12 +56,19 @@ enum Needed {
     Set(u32),
 }
 
+/// A candidate on the medium that was read.
+struct KnownCandidate {
+    offset: u64,
+    /// Sequence number of its segment.
+    segment: u64,
+    /// The object with its own sequence number, if it is the one.
+    object: Option<(Stored, u64)>,
+}
+
 /// What was read for the removal or replacement of an object.
 #[derive(Default)]
 struct Known<'a> {
-    /// A candidate on the medium: its offset, the sequence number of its segment, and the object if
-    /// it is the one.
-    object: Option<(u64, u64, Option<Stored>)>,
+    candidate: Option<KnownCandidate>,
     set: Option<SetView<'a>>,
 }
 
@@ -128,18 +135,24 @@ impl Engine {
 
     pub async fn look_up(&self, kind: Kind, key: &[u8], hash: u64) -> Option<(Stored, Tier)> {
         let shared = self.shared();
-        let mut found = {
+        let (mut found, limit) = {
             let mut state = self.state();
             if state.status != Status::Open {
                 return None;
             }
             let place = state.machine.lookup(shared.now(), hash);
-            state.follow(hash, kind, key, place)
+            let found = state.follow(hash, kind, key, place);
+            // A purge may be forgotten while an object that it removed is being read.
+            let limit = match found {
+                Found::Object(..) => 0,
+                Found::Candidate { .. } | Found::Miss => state.purges.limit(key, kind),
+            };
+            (found, limit)
         };
         loop {
             let (offset, bytes, segment) = match found {
                 Found::Miss => {
-                    let found = self.look_up_in_set(kind, key, hash).await;
+                    let found = self.look_up_in_set(kind, key, hash, limit).await;
                     return found.map(|stored| (stored, Tier::Flash));
                 }
                 Found::Object(stored, true) => return Some((stored, Tier::Dram)),
@@ -152,10 +165,7 @@ impl Engine {
                 let mut state = self.state();
                 match read {
                     Some((stored, sequence)) if is_of(&stored, kind, key) => {
-                        if !state.is_purged(key, kind, sequence) {
-                            return Some((stored, Tier::Flash));
-                        }
-                        return None;
+                        return (sequence >= limit).then_some((stored, Tier::Flash));
                     }
                     Some(_) => {}
                     None => waiting = self.forget_damaged(&mut state, hash, offset, segment),
@@ -171,14 +181,19 @@ impl Engine {
         }
     }
 
-    /// Finds an object in its set.
-    async fn look_up_in_set(&self, kind: Kind, key: &[u8], hash: u64) -> Option<Stored> {
+    /// Finds an object in its set, unless the set was written before `limit`.
+    async fn look_up_in_set(
+        &self,
+        kind: Kind,
+        key: &[u8],
+        hash: u64,
+        limit: u64,
+    ) -> Option<Stored> {
         let set = self.state().machine.set_with(hash).filter(|_| kind == Kind::Whole)?;
         let view = self.shared().read_set(set).await?;
         let found = {
             let mut state = self.state();
-            let found = view.find(&state, hash, key);
-            let found = found.filter(|_| !state.is_purged_from_sets(key));
+            let found = view.find(&state, hash, key).filter(|_| view.sequence() >= limit);
             match found {
                 Some((position, _)) => state.machine.mark_hit_in_set(set, position),
                 None => state.machine.count_false_positive(),
@@ -318,8 +333,8 @@ impl Engine {
                 durable(waiting).await?;
                 continue;
             }
-            let same = found.map(|(stored, _)| stored).filter(|it| is_of(it, Kind::Whole, key));
-            known.object = Some((offset, segment, same));
+            let same = found.filter(|(stored, _)| is_of(stored, Kind::Whole, key));
+            known.candidate = Some(KnownCandidate { offset, segment, object: same });
         }
     }
 
@@ -387,15 +402,15 @@ impl Engine {
                 Place::Flash { offset, bytes } => {
                     let number = state.machine.segment_of(offset);
                     let segment = state.segments[number as usize].sequence;
-                    let read = known.object.as_ref();
-                    let read = read.filter(|(at, of, _)| (*at, *of) == (offset, segment));
-                    let Some((_, _, same)) = read else {
+                    let read = known.candidate.as_ref();
+                    let read = read.filter(|it| (it.offset, it.segment) == (offset, segment));
+                    let Some(KnownCandidate { object: same, .. }) = read else {
                         return Err(Needed::Object(offset, bytes, segment));
                     };
                     state.machine.release(offset);
-                    if let Some(same) = same {
-                        found = true;
-                        differs = !is_expected(change, same);
+                    if let Some((same, sequence)) = same {
+                        found = !state.purges.cover(key, Kind::Whole, *sequence);
+                        differs = found && !is_expected(change, same);
                         if !differs {
                             record |= state.remove_from_flash(hash, offset) == Some(true);
                         }
@@ -409,7 +424,6 @@ impl Engine {
         let in_set = view.and_then(|view| view.find(state, hash, key));
         if let Some((_, same)) = in_set
             && !found
-            && !state.is_purged_from_sets(key)
         {
             found = true;
             differs = !is_expected(change, same);

@@ -55,8 +55,8 @@ pub fn parse(data: &[u8]) {
     }
     let _ = Stored::hash(data);
     let mut set = page;
-    let sum = checksum(&set[..24]) ^ checksum(&set[32..]).rotate_left(1);
-    seal(&mut set, 24, sum);
+    let sum = checksum(&set[..32]) ^ checksum(&set[40..]).rotate_left(1);
+    seal(&mut set, 32, sum);
     let number = u32::from_le_bytes(set[16..20].try_into().unwrap_or_default());
     let cache = u64::from_le_bytes(set[8..16].try_into().unwrap_or_default());
     let set = Bytes::from(set);
@@ -72,7 +72,7 @@ mod tests {
     use crate::format::journal::Record;
     use crate::format::object::{Identity, Kind};
     use crate::format::segment::Entry;
-    use crate::format::set::{DamagedSet, SetObject};
+    use crate::format::set::{DamagedSet, SetContent, SetObject};
     use crate::format::superblock::EraseBlocks;
     use gordon_testkit::Random;
 
@@ -92,7 +92,8 @@ mod tests {
         let key = b"http://example.org/".to_vec();
         let records = vec![
             Record::Removed { hash: 5, sequence: 8 },
-            Record::Purged { prefix: key.clone().into(), sequence: 9 },
+            Record::Purged { prefix: key.clone().into(), in_sets: false, sequence: 9 },
+            Record::Purged { prefix: key.clone().into(), in_sets: true, sequence: 9 },
             Record::Lost { offset: 64, segment: 3, sequence: 10 },
             Record::Closed { sequence: 11 },
         ];
@@ -126,10 +127,11 @@ mod tests {
         let mut image = vec![0; object.size()];
         object.write(Identity { segment: 1, hash: 2, sequence: 3 }, &mut image);
         let object = Stored { kind: Kind::Whole, ..object };
-        let set = [
+        let objects = vec![
             SetObject { hash: 2, rrpv: 6, object: object.clone() },
             SetObject { hash: 3, rrpv: 0, object },
         ];
+        let set = SetContent { sequence: 12, objects };
         vec![superblock.bytes(), page.bytes(7, PAGE), segment, image, set_page(7, 1, &set)]
     }
 

@@ -28,6 +28,9 @@ pub(crate) struct Journal {
     pub floor_pending: bool,
     /// Whether a write failed: the half in use may end with a damaged page.
     pub restart: bool,
+    /// Whether the next write starts a generation, without the purges whose objects have left all
+    /// sets.
+    pub was_swept: bool,
     /// Whether the first pages of the generation are durable; until then the other half counts.
     pub is_started: bool,
     /// Whether a segment was evicted, and is not discarded durably yet.

@@ -137,7 +137,8 @@ fn next_write(state: &mut State) -> Option<Write> {
     state.journal.records.extend(pending.iter().cloned());
     state.journal.in_flight = pending;
     let end = first + u32::try_from(new.len()).unwrap_or(u32::MAX);
-    if end <= pages && !state.journal.restart && !state.journal.floor_pending {
+    let is_due = state.journal.restart || state.journal.was_swept || state.journal.floor_pending;
+    if end <= pages && !is_due {
         state.journal.next_page = end;
         let generation = state.journal.generation;
         return Some(Write { superblock, generation, first, pages: new, waiting });
@@ -152,7 +153,7 @@ fn next_write(state: &mut State) -> Option<Write> {
     let journal = &mut state.journal;
     // The last durable generation keeps its half until the new generation is durable.
     journal.generation += if journal.is_started { 1 } else { 2 };
-    (journal.restart, journal.is_started) = (false, false);
+    (journal.restart, journal.was_swept, journal.is_started) = (false, false, false);
     let mut all = journal.pages(&journal.records, 0, written, capacity);
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
     all.iter_mut().for_each(|page| page.first_pages = count);
@@ -174,6 +175,12 @@ fn compact(state: &mut State, most: usize, capacity: usize) {
                 // Something happened after it.
                 Record::Closed { sequence } if sequence != state.sequence => {}
                 closed @ Record::Closed { .. } => others.push(closed),
+                Record::Purged { prefix, in_sets, sequence } => {
+                    let in_sets = in_sets && state.purges.is_listed(&prefix, sequence);
+                    if in_sets || sequence >= oldest {
+                        others.push(Record::Purged { prefix, in_sets, sequence });
+                    }
+                }
                 record if record.sequence() < oldest => {}
                 Record::Removed { hash, sequence } => {
                     let newest = removed.entry(hash).or_default();

@@ -20,6 +20,7 @@ mod nand;
 mod object;
 mod oneshot;
 mod open;
+mod purges;
 mod reads;
 mod recover;
 mod ring_reads;

@@ -2,12 +2,13 @@
 
 use crate::blocking::block_on;
 use crate::error::{Error, at_path};
-use crate::format::journal::{Page, Record};
+use crate::format::journal::{Page, Record, record_bytes};
 use crate::format::object::{Kind, Stored};
 use crate::format::segment::{Directory, Footer, first_read};
 use crate::format::superblock::{EraseBlocks, NoSuperblock, Superblock};
 use crate::format::{PAGE, VERSION};
 use crate::medium::{self, Buffer, Storage};
+use crate::sets::BATCH;
 use crate::state::{SegmentInfo, Shared};
 use crate::stats::Recovery;
 use crate::worker::{places, read_directory};
@@ -19,6 +20,10 @@ use std::time::Instant;
 
 /// Reads of the scan in flight.
 const WINDOW: u32 = 64;
+/// Sequence numbers that are left out after a restart of a cache with sets. A set has the number with
+/// which it was written, and that is not read now; purges from now on must have higher ones. No
+/// process gives out as many numbers without one that is durable in the log or in the journal.
+const GAP: u64 = 1 << 32;
 /// Pages of the journal that are read at a time, with both copies, up to this number of bytes.
 const CHUNK: u64 = 64 * 2 * PAGE as u64;
 
@@ -170,12 +175,15 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
     let mut written = 0;
     let mut removals = Removals::default();
     if journal.is_damaged {
-        // It is not known which objects were removed.
+        // It is not known which objects were removed, nor what was purged from sets.
         discard_all(shared)?;
+        discard_sets(shared)?;
     }
     {
         let mut state = shared.state();
         state.journal.superblock = Some(*superblock);
+        let capacity = record_bytes(shared.unit);
+        state.purges.set_journal(superblock.journal_pages() as usize, capacity);
         (state.journal.generation, state.journal.is_started) = (journal.generation, true);
         if journal.is_damaged {
             recovery.damaged_journal = true;
@@ -198,7 +206,10 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
                     let newest = removals.removed.entry(*hash).or_default();
                     *newest = (*newest).max(*sequence);
                 }
-                Record::Purged { prefix, sequence } => {
+                Record::Purged { prefix, in_sets, sequence } => {
+                    if *in_sets {
+                        state.purges.restore(*sequence, prefix);
+                    }
                     removals.purged.push((*sequence, prefix.clone()));
                 }
                 Record::Lost { offset, segment, .. } => {
@@ -242,6 +253,9 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
         |record: &Record| matches!(record, Record::Closed { sequence } if *sequence == newest);
     let closed = state.journal.records.iter().any(is_last);
     recovery.clean = closed;
+    if shared.sets > 0 {
+        state.sequence += GAP;
+    }
     state.counters.written_before = written;
     state.machine.resume(written);
     state.machine.recovered(order.last().map_or(0, |newest| newest + 1));
@@ -258,6 +272,16 @@ fn discard_all(shared: &Shared) -> Result<()> {
         shared.discard(number)?;
     }
     Ok(())
+}
+
+/// Empties all sets.
+fn discard_sets(shared: &Shared) -> Result<()> {
+    let empty = vec![0; BATCH as usize * PAGE];
+    for first in (0..shared.sets).step_by(BATCH as usize) {
+        let count = BATCH.min(shared.sets - first) as usize;
+        medium::write(&*shared.storage, shared.set_offset(first), &empty[..count * PAGE])?;
+    }
+    shared.storage.sync()
 }
 
 /// The segments with a footer, in the order in which they were written. Others are erased, so that

@@ -1,6 +1,6 @@
 //! What a cache has in memory of the sets that are being read, changed or written.
 
-use crate::format::set::SetObject;
+use crate::format::set::SetContent;
 use crate::journal::Durable;
 use crate::oneshot::{self, Sender};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ pub(crate) struct Removing {
 
 /// A set that is being written.
 pub(crate) struct Writing {
-    pub objects: Vec<SetObject>,
+    pub content: SetContent,
     /// The objects that it had before, if it was not damaged.
     pub before: u64,
     pub removed: Vec<u64>,

@@ -2,8 +2,8 @@
 //! to them from the log.
 
 use crate::format::PAGE;
-use crate::format::object::{Kind, Stored};
-use crate::format::set::{DamagedSet, SetObject, parse_set, set_page, set_size};
+use crate::format::object::{Identity, Kind, Stored};
+use crate::format::set::{DamagedSet, SetContent, SetObject, parse_set, set_page, set_size};
 use crate::medium;
 use crate::set_states::{Removing, Waiting, Writing};
 use crate::sets::hashes;
@@ -16,9 +16,9 @@ use std::io::Result;
 /// An update of a set that is being prepared.
 struct Update {
     set: u32,
-    page: std::result::Result<Vec<SetObject>, DamagedSet>,
-    /// Objects in the log, with the hashes of their keys.
-    candidates: Vec<(LogObject, u64, Stored)>,
+    page: std::result::Result<SetContent, DamagedSet>,
+    /// Objects in the log.
+    candidates: Vec<(LogObject, Identity, Stored)>,
 }
 
 /// Those who wait for an update, and its result.
@@ -33,8 +33,8 @@ pub(crate) fn update(shared: &Shared, sets: &BTreeMap<u32, bool>) -> Answers {
         let mut state = shared.state();
         for update in updates {
             let set = update.set;
-            if let Some(objects) = state.begin_update(update, &mut answers) {
-                pages.push((set, set_page(shared.id, set, objects)));
+            if let Some(content) = state.begin_update(update, &mut answers) {
+                pages.push((set, set_page(shared.id, set, content)));
             }
         }
     }
@@ -81,7 +81,7 @@ fn read(shared: &Shared, set: u32, moves: bool) -> Update {
             && identity.segment == segment
             && stored.kind == Kind::Whole
         {
-            candidates.push((object, identity.hash, stored.copied()));
+            candidates.push((object, identity, stored.copied()));
         }
     }
     let unreadable = DamagedSet { is_ours: true };
@@ -120,7 +120,7 @@ fn read_bytes(shared: &Shared, at: u64, len: usize) -> Result<Bytes> {
 
 impl State {
     /// Chooses the new content of a set. Returns it if it must be written.
-    fn begin_update(&mut self, update: Update, answers: &mut Answers) -> Option<&[SetObject]> {
+    fn begin_update(&mut self, update: Update, answers: &mut Answers) -> Option<&SetContent> {
         let Update { set, page, candidates } = update;
         let requested = self.sets.removing.remove(&set);
         let is_counted = requested.is_some();
@@ -128,12 +128,14 @@ impl State {
         let damage = page.as_ref().err().copied();
         self.counters.events.damaged +=
             u64::from(damage.is_some_and(|damage| damage.is_ours) && !is_counted);
-        let olds = page.unwrap_or_default();
+        let SetContent { sequence, objects: olds } = page.unwrap_or_default();
         let before = olds.len() as u64;
         let news = self.movable(candidates);
         // The set may have a copy of an object that a crash has left in the log.
         let stays = |old: &SetObject| {
-            !removed.contains(&old.hash) && news.iter().all(|(_, new)| new.hash != old.hash)
+            !removed.contains(&old.hash)
+                && news.iter().all(|(_, new)| new.hash != old.hash)
+                && !self.purges.cover(&old.object.key, old.object.kind, sequence)
         };
         let mut objects = Vec::new();
         let mut entries = Vec::new();
@@ -172,20 +174,22 @@ impl State {
         if let Some((_, writes)) = self.sets.readers.get_mut(&set) {
             *writes += 1;
         }
-        let writing = Writing { objects: chosen, before, removed, waiting, moved };
+        let content = SetContent { sequence: self.next_sequence(), objects: chosen };
+        let writing = Writing { content, before, removed, waiting, moved };
         self.sets.writing.insert(set, writing);
-        self.sets.writing.get(&set).map(|writing| &writing.objects[..])
+        self.sets.writing.get(&set).map(|writing| &writing.content)
     }
 
     /// The candidates that can move to a set now, with their offsets.
-    fn movable(&self, candidates: Vec<(LogObject, u64, Stored)>) -> Vec<(u64, SetObject)> {
+    fn movable(&self, candidates: Vec<(LogObject, Identity, Stored)>) -> Vec<(u64, SetObject)> {
         let mut found: Vec<(u64, SetObject)> = Vec::new();
-        for (LogObject { offset, was_hit, .. }, hash, object) in candidates {
-            // It may have been removed since it was read. Objects with the prefix of a purge stay
-            // out until the purge has read all sets.
-            let is_there = self.machine.is_live(hash, offset);
+        for (LogObject { offset, was_hit, .. }, identity, object) in candidates {
+            let Identity { hash, sequence, .. } = identity;
+            // It may have been removed since it was read.
+            let is_there = self.machine.is_live(hash, offset)
+                && !self.purges.cover(&object.key, object.kind, sequence);
             let is_twice = found.iter().any(|(_, other)| other.hash == hash);
-            if is_there && !is_twice && !self.is_purged_from_sets(&object.key) {
+            if is_there && !is_twice {
                 let rrpv = SetEntry::new(hash, 0, was_hit).rrpv;
                 found.push((offset, SetObject { hash, rrpv, object }));
             }
@@ -196,11 +200,11 @@ impl State {
     /// Ends the write of a set.
     fn end_update(&mut self, set: u32, failure: Option<String>, answers: &mut Answers) {
         let Some(writing) = self.sets.writing.remove(&set) else { return };
-        let Writing { objects, before, removed, waiting, moved } = writing;
+        let Writing { content, before, removed, waiting, moved } = writing;
         match failure {
             None => {
                 self.sets.unsettled.remove(&set);
-                self.machine.commit_set(set, &hashes(&objects), before, &moved);
+                self.machine.commit_set(set, &hashes(&content.objects), before, &moved);
                 answers.push((waiting, Ok(())));
             }
             Some(why) => {

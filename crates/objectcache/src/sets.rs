@@ -1,16 +1,17 @@
 //! Sets of small objects: how they are read, and how the thread that writes updates them.
 //!
 //! A set is a page, which is read, changed in memory and written in place. A torn write damages it:
-//! its objects are then misses, as any damaged object. Sets do not depend on the journal: an object
-//! is removed from a set by writing the set without it, and a removal is complete when that is
-//! durable. Until a write is durable, the filter of a set in memory has the old and the new objects.
+//! its objects are then misses, as any damaged object. An object is removed from a set by writing
+//! the set without it, and a removal is complete when that is durable. Only purges are records of
+//! the journal (`purges.rs`). Until a write is durable, the filter of a set in memory has the old
+//! and the new objects.
 //!
 //! Readers do not wait for writers. While a set is being written, its new content is read from
 //! memory. A reader whose set was written meanwhile reads it again.
 
 use crate::format::PAGE;
 use crate::format::object::Stored;
-use crate::format::set::{DamagedSet, SetObject, parse_set};
+use crate::format::set::{DamagedSet, SetContent, SetObject, parse_set};
 use crate::journal::Durable;
 use crate::reads::is_closed;
 use crate::set_states::wait;
@@ -62,7 +63,7 @@ impl State {
     }
 
     /// What a reader of a set makes of the page that it read. `None` if it must read it again.
-    fn examine(&mut self, pin: &SetPin<'_>, page: Option<&Bytes>) -> Option<SetContent> {
+    fn examine(&mut self, pin: &SetPin<'_>, page: Option<&Bytes>) -> Option<Parsed> {
         if !pin.is_current(self) {
             return None;
         }
@@ -75,17 +76,17 @@ impl State {
             }
         };
         match parsed {
-            Ok(objects) => {
+            Ok(content) => {
                 if !self.sets.unsettled.contains(&set) {
-                    self.machine.learn_set(set, &hashes(&objects));
+                    self.machine.learn_set(set, &hashes(&content.objects));
                 }
-                Some(SetContent::Objects(objects))
+                Some(Ok(content))
             }
             Err(damage) => {
                 // Its objects must not come back if it becomes readable.
                 let is_new = self.queue_update(set);
                 self.counters.events.damaged += u64::from(is_new && damage.is_ours);
-                Some(SetContent::Damaged)
+                Some(Err(damage))
             }
         }
     }
@@ -124,15 +125,13 @@ impl Drop for SetPin<'_> {
     }
 }
 
-enum SetContent {
-    Objects(Vec<SetObject>),
-    Damaged,
-}
+/// What a page has.
+type Parsed = std::result::Result<SetContent, DamagedSet>;
 
 /// The content of a set when it was read.
 pub(crate) struct SetView<'a> {
     pin: SetPin<'a>,
-    content: SetContent,
+    content: Parsed,
 }
 
 impl SetView<'_> {
@@ -146,7 +145,7 @@ impl SetView<'_> {
     }
 
     pub fn is_damaged(&self) -> bool {
-        matches!(self.content, SetContent::Damaged)
+        self.content.is_err()
     }
 
     /// Whether objects that are not in the view may come back after a restart, even if no write of
@@ -160,25 +159,45 @@ impl SetView<'_> {
         state.sets.writing.contains_key(&self.pin.set)
     }
 
-    pub fn objects(&self) -> &[SetObject] {
+    /// The objects in the set, and the sequence number with which it was written.
+    fn content(&self) -> (&[SetObject], u64) {
         match &self.content {
-            SetContent::Objects(objects) => objects,
-            SetContent::Damaged => &[],
+            Ok(SetContent { sequence, objects }) => (objects, *sequence),
+            Err(_) => (&[], 0),
         }
     }
 
-    /// The objects that are in the set and are not being removed.
+    /// The sequence number with which the set was written.
+    pub fn sequence(&self) -> u64 {
+        self.content().1
+    }
+
+    fn is_purged(&self, state: &State, object: &SetObject) -> bool {
+        let Stored { kind, key, .. } = &object.object;
+        state.purges.cover(key, *kind, self.sequence())
+    }
+
+    /// Whether objects in the set were purged.
+    pub fn has_purged(&self, state: &State) -> bool {
+        self.content().0.iter().any(|object| self.is_purged(state, object))
+    }
+
+    /// The objects that are in the set, were not purged, and are not being removed.
     pub fn present<'a>(&'a self, state: &'a State) -> impl Iterator<Item = &'a SetObject> + 'a {
-        let is_present = |object: &&SetObject| !state.sets.is_removing(self.pin.set, object.hash);
-        self.objects().iter().filter(is_present)
+        let is_present = |object: &&SetObject| {
+            !state.sets.is_removing(self.pin.set, object.hash) && !self.is_purged(state, object)
+        };
+        self.content().0.iter().filter(is_present)
     }
 
     /// The object of a key in the set, and its position.
     pub fn find(&self, state: &State, hash: u64, key: &[u8]) -> Option<(usize, &Stored)> {
         let is_it = |object: &SetObject| object.hash == hash && object.object.key == key;
-        let position = self.objects().iter().position(is_it)?;
-        let is_present = !state.sets.is_removing(self.pin.set, hash);
-        is_present.then(|| (position, &self.objects()[position].object))
+        let (objects, _) = self.content();
+        let position = objects.iter().position(is_it)?;
+        let found = &objects[position];
+        let is_gone = state.sets.is_removing(self.pin.set, hash) || self.is_purged(state, found);
+        (!is_gone).then_some((position, &found.object))
     }
 }
 
@@ -200,11 +219,11 @@ impl Shared {
         sets: Range<u32>,
     ) -> Option<Vec<std::result::Result<SetView<'_>, u32>>> {
         let shared = self;
-        let pins: Vec<(SetPin<'_>, Option<Vec<SetObject>>)> = {
+        let pins: Vec<(SetPin<'_>, Option<SetContent>)> = {
             let mut state = self.state();
             let start = |set| {
                 let pin = SetPin::new(shared, &mut state, set);
-                (pin, state.sets.writing.get(&set).map(|writing| writing.objects.clone()))
+                (pin, state.sets.writing.get(&set).map(|writing| writing.content.clone()))
             };
             sets.clone().map(start).collect()
         };
@@ -224,7 +243,7 @@ impl Shared {
             let page = read.as_ref().ok().filter(|_| written.is_none());
             let page = page.map(|bytes| bytes.slice(number * PAGE..(number + 1) * PAGE));
             let content = match written {
-                Some(objects) => Some(SetContent::Objects(objects)),
+                Some(content) => Some(Ok(content)),
                 // Only one of them may be unreadable.
                 None if page.is_none() && sets.len() > 1 => None,
                 None => self.state().examine(&pin, page.as_ref()),

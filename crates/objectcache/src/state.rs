@@ -7,6 +7,7 @@ use crate::format::{PAGE, hash};
 use crate::journal::{Durable, Journal};
 use crate::medium::Storage;
 use crate::oneshot::Sender;
+use crate::purges::Purges;
 use crate::reads::Reads;
 use crate::set_states::SetStates;
 use crate::stats::{Events, NandStats};
@@ -132,8 +133,7 @@ pub(crate) struct State {
     source_sequence: u64,
     pub journal: Journal,
     pub sets: SetStates,
-    /// Purges in progress: objects with the prefix and lower sequence numbers are gone.
-    pub purges: Vec<(u64, Box<[u8]>)>,
+    pub purges: Purges,
     pub jobs: VecDeque<Job>,
     /// The last sequence number.
     pub sequence: u64,
@@ -158,7 +158,7 @@ impl State {
             source_sequence: 0,
             journal: Journal::default(),
             sets: SetStates::default(),
-            purges: Vec::new(),
+            purges: Purges::default(),
             jobs: VecDeque::new(),
             sequence: 0,
             counters: Counters::default(),
@@ -238,17 +238,6 @@ impl State {
         let sequence = self.next_sequence();
         self.journal.push(Record::Lost { offset, segment, sequence });
         Some(self.record_removal(hash))
-    }
-
-    /// Whether an object was removed by a purge that is in progress.
-    pub fn is_purged(&self, key: &[u8], kind: Kind, sequence: u64) -> bool {
-        kind != Kind::Block
-            && self.purges.iter().any(|(at, prefix)| sequence < *at && key.starts_with(prefix))
-    }
-
-    /// Whether a purge that is in progress removes all objects of a key from sets.
-    pub fn is_purged_from_sets(&self, key: &[u8]) -> bool {
-        self.purges.iter().any(|(_, prefix)| key.starts_with(prefix))
     }
 
     /// The lowest sequence number of an object that is on the medium or on its way there.
@@ -337,7 +326,7 @@ impl State {
         };
         match found.filter(|(_, identity)| expected(identity)) {
             Some((object, identity))
-                if !self.is_purged(&object.key, object.kind, identity.sequence) =>
+                if !self.purges.cover(&object.key, object.kind, identity.sequence) =>
             {
                 // A copy, so that the whole segment does not stay in memory.
                 let object = object.copied();

@@ -78,7 +78,7 @@ pub struct Events {
     pub puts: u64,
     /// Objects deleted by key.
     pub deletes: u64,
-    /// Objects deleted by prefix.
+    /// Objects in memory that were deleted by prefix.
     pub purged: u64,
     /// Bytes read from flash.
     pub read_bytes: u64,

@@ -296,7 +296,7 @@ fn media_of_other_programs_versions_and_sizes_are_refused() {
     for page in [0, 4096] {
         version.damage(page + 16, |byte| *byte = 9);
     }
-    assert!(matches!(refused(version, &ours), Error::Version { version: 9, known: 2, .. }));
+    assert!(matches!(refused(version, &ours), Error::Version { version: 9, known: 3, .. }));
     let damaged = media.survivor();
     for page in [0, 4096] {
         damaged.damage(page + 40, |byte| *byte ^= 1);
@@ -368,7 +368,7 @@ fn a_damaged_set_that_can_be_read_again_brings_nothing_back() {
 }
 
 #[test]
-fn sets_outlive_a_lost_journal() {
+fn a_lost_journal_empties_sets() {
     let (media, mut model) = used_of(Kind::Sets, 2, false);
     let config = Kind::Sets.config(false);
     for at in 8192..SEGMENTS_AT - 8192 {
@@ -376,7 +376,8 @@ fn sets_outlive_a_lost_journal() {
     }
     let (cache, recovery) = open(&config, &media);
     assert!(recovery.damaged_journal && recovery.objects == 0, "{recovery:?}");
-    assert!(verify(&cache, &model) > 0);
+    // It is not known what was purged.
+    assert_eq!(verify(&cache, &model), 0);
     for number in 0..OBJECTS {
         assert!(apply(&cache, &mut model, Step::Put(number)));
         assert!(apply(&cache, &mut model, Step::Delete(number / 2)));

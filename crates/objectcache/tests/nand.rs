@@ -73,7 +73,7 @@ fn flash_that_wears_out_serves_what_it_has_and_records_removals_to_the_end() {
     verify(&cache, &model);
     assert!(recorded > 100, "{recorded} steps after the first segment that was not written");
     let stats = cache.stats();
-    assert!(stats.erases > 40.0 && stats.nand.expect("it is NAND").bad_blocks > 20, "{stats:?}");
+    assert!(stats.erases > 40.0 && stats.nand.expect("it is NAND").bad_blocks >= 20, "{stats:?}");
     drop(cache);
     // What is left is found after a restart.
     let (cache, _) = open(&config, &media);

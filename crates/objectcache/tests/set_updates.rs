@@ -73,8 +73,10 @@ fn a_deletion_waits_until_the_object_is_durably_out_of_its_set() {
         let answer = second.recv_timeout(Duration::from_millis(300));
         gate.set(GateState::Open);
         assert!(matches!(answer, Err(RecvTimeoutError::Timeout)), "{answer:?}");
-        assert!(!second.recv().expect("it ends").expect("it works"), "it was deleted already");
-        assert!(first.join().expect("it ends").expect("it works"));
+        // The write of another set may have come first, so that either may have found the object.
+        let second = second.recv().expect("it ends").expect("it works");
+        let first = first.join().expect("it ends").expect("it works");
+        assert!(first != second, "one of them found it: {first} {second}");
     });
     assert!(block_on(cache.get(&key(number))).is_none());
 }

@@ -44,7 +44,7 @@ impl ObjectStorage {
         &self.cache
     }
 
-    /// Deletes all variants of a key, durably. Returns their number.
+    /// Deletes all variants of a key, durably. Returns the number of those in memory.
     ///
     /// # Errors
     /// The cache cannot record that the objects are gone, or was closed.

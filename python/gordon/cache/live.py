@@ -43,7 +43,7 @@ class Listening(TypedDict):
 
 
 class Purged(TypedDict):
-    """The number of objects that were removed."""
+    """The number of objects that were removed; by a prefix, from memory."""
 
     purged: int
 
@@ -262,7 +262,8 @@ def stat(socket: str) -> ServeStats:
 def purge(socket: str, path: str, *, prefix: bool = False) -> Purged:
     """Removes a path, with all its variants, or every path that begins with it.
 
-    It stays removed after a crash. Returns `purged`, the number of objects. Raises GordonError.
+    It stays removed after a crash. Returns `purged`, the number of objects; with `prefix` only of
+    those in memory. Raises GordonError.
     """
     done: Purged = _asked(socket, "POST", "/purge", {"path": path, "prefix": prefix})
     return done

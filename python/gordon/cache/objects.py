@@ -120,7 +120,8 @@ class ObjectCache:
         return self._cache.delete(key)
 
     def purge(self, prefix: bytes) -> int:
-        """Deletes all objects whose keys start with `prefix`, durably. Returns their number."""
+        """Deletes all objects whose keys start with `prefix`, durably. Returns the number of those
+        in memory: objects in flash are not found any more, and are not counted."""
         return self._cache.purge(prefix)
 
     def stats(self) -> ObjectCacheStats:

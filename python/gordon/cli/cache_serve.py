@@ -65,17 +65,20 @@ def stat(socket: str, json_path: str | None) -> None:
 def purge(path: str, prefix: bool, socket: str, json_path: str | None) -> None:
     """Remove PATH, as /news/1.html, from a cache that serves.
 
-    It stays removed after a crash. A fetch of it that is under way is not stored.
+    It stays removed after a crash. A fetch of it that is under way is not stored. With --prefix,
+    objects in flash are removed but not counted.
     """
     from gordon.cache import live
     from gordon.cli import output, serve_view
     from gordon.cli.progress import Waiting
 
     output.check(json_path)
-    # Objects with a prefix are gone at once, but counted by a read of the flash.
+    # After many prefixes, one takes a read of the flash.
     with Waiting(f"purging {path}"):
         done = live.purge(socket, path, prefix=prefix)
-    output.finish(lambda console: serve_view.purged(console, path, done), [(json_path, done)])
+    output.finish(
+        lambda console: serve_view.purged(console, path, prefix, done), [(json_path, done)]
+    )
 
 
 @click.command(cls=command.Command)

@@ -103,8 +103,9 @@ def stats(console: Output, found: "ServeStats") -> None:
     console.text(f"power (modelled): {figures(found['energy']['mean_w'])} W on average")
 
 
-def purged(console: Output, path: str, done: "Purged") -> None:
-    console.text(f"{path}: {done['purged']:,} objects purged")
+def purged(console: Output, path: str, prefix: bool, done: "Purged") -> None:
+    where = " in memory, and those in flash" if prefix else ""
+    console.text(f"{path}: {done['purged']:,} objects{where} purged")
 
 
 def checked(console: Output, found: "ObjectCacheChecked") -> None:

@@ -97,7 +97,7 @@ class ObjectCacheStats(TypedDict):
     nand: ObjectCacheNandStats | None
     #: Bytes that DRAM evicted and offered to flash.
     offered_bytes: int
-    #: Objects deleted by prefix.
+    #: Objects in memory that were deleted by prefix.
     purged: int
     #: Objects stored.
     puts: int

@@ -27,6 +27,8 @@ pub(crate) enum Record {
     Purged {
         /// The prefix.
         prefix: Box<[u8]>,
+        /// Whether sets may have such objects.
+        in_sets: bool,
         /// Sequence number of the purge.
         sequence: u64,
     },
@@ -56,10 +58,15 @@ impl Record {
         }
     }
 
+    /// Bytes of a record of a purge.
+    pub fn purged_len(prefix: &[u8]) -> usize {
+        11 + prefix.len()
+    }
+
     pub fn len(&self) -> usize {
         match self {
             Self::Removed { .. } => 17,
-            Self::Purged { prefix, .. } => 11 + prefix.len(),
+            Self::Purged { prefix, .. } => Self::purged_len(prefix),
             Self::Lost { .. } => 25,
             Self::Closed { .. } => 9,
         }
@@ -72,8 +79,8 @@ impl Record {
                 into.extend_from_slice(&sequence.to_le_bytes());
                 into.extend_from_slice(&hash.to_le_bytes());
             }
-            Self::Purged { prefix, sequence } => {
-                into.push(2);
+            Self::Purged { prefix, in_sets, sequence } => {
+                into.push(if *in_sets { 5 } else { 2 });
                 into.extend_from_slice(&sequence.to_le_bytes());
                 let len = u16::try_from(prefix.len()).unwrap_or(u16::MAX);
                 into.extend_from_slice(&len.to_le_bytes());
@@ -97,10 +104,10 @@ impl Record {
         let sequence = fields.u64()?;
         Some(match code {
             1 => Self::Removed { hash: fields.u64()?, sequence },
-            2 => {
+            2 | 5 => {
                 let len = usize::from(fields.u16()?);
                 let prefix = fields.bytes(len).filter(|_| len <= LONGEST_KEY)?.into();
-                Self::Purged { prefix, sequence }
+                Self::Purged { prefix, in_sets: code == 5, sequence }
             }
             3 => Self::Lost { offset: fields.u64()?, segment: fields.u64()?, sequence },
             4 => Self::Closed { sequence },

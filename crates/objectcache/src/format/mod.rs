@@ -22,7 +22,7 @@ use twox_hash::XxHash3_64;
 pub(crate) const PAGE: usize = 4096;
 
 /// Version of the format.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// Longest key, and longest prefix of a purge, in bytes: a record of the journal fits a page.
 pub(crate) const LONGEST_KEY: usize = 4000;

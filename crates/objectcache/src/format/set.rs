@@ -5,7 +5,7 @@ use super::{Fields, PAGE, checksum};
 use bytes::Bytes;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"GObjSet1");
-const HEADER: usize = 32;
+const HEADER: usize = 40;
 /// Length of an entry in bytes, without key, metadata and body.
 const ENTRY: usize = 16;
 /// Bytes of a set for objects.
@@ -21,6 +21,14 @@ pub(crate) struct SetObject {
     pub object: Stored,
 }
 
+/// The content of a set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SetContent {
+    /// Sequence number of its write: all its objects are older, and were not purged by then.
+    pub sequence: u64,
+    pub objects: Vec<SetObject>,
+}
+
 /// A page that is neither a set nor empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DamagedSet {
@@ -33,14 +41,16 @@ pub(crate) fn set_size(object: &Stored) -> usize {
     ENTRY + object.key.len() + object.meta.len() + object.body.len()
 }
 
-/// The page of a set with these objects, which fit.
-pub(crate) fn set_page(cache: u64, number: u32, objects: &[SetObject]) -> Vec<u8> {
+/// The page of a set with this content, which fits.
+pub(crate) fn set_page(cache: u64, number: u32, content: &SetContent) -> Vec<u8> {
+    let SetContent { sequence, objects } = content;
     let mut bytes = Vec::with_capacity(PAGE);
     bytes.extend_from_slice(&MAGIC.to_le_bytes());
     bytes.extend_from_slice(&cache.to_le_bytes());
     bytes.extend_from_slice(&number.to_le_bytes());
     let count = u32::try_from(objects.len()).unwrap_or(u32::MAX);
     bytes.extend_from_slice(&count.to_le_bytes());
+    bytes.extend_from_slice(&sequence.to_le_bytes());
     bytes.resize(HEADER, 0);
     for SetObject { hash, rrpv, object } in objects {
         bytes.extend_from_slice(&hash.to_le_bytes());
@@ -65,31 +75,27 @@ fn sum(page: &[u8]) -> u64 {
     checksum(&page[..HEADER - 8]) ^ checksum(&page[HEADER..]).rotate_left(1)
 }
 
-/// The objects of a set, which share the memory of its page.
-pub(crate) fn parse_set(
-    page: &Bytes,
-    cache: u64,
-    number: u32,
-) -> Result<Vec<SetObject>, DamagedSet> {
+/// The content of a set, whose objects share the memory of its page.
+pub(crate) fn parse_set(page: &Bytes, cache: u64, number: u32) -> Result<SetContent, DamagedSet> {
     if page.iter().all(|byte| *byte == 0) {
-        return Ok(Vec::new());
+        return Ok(SetContent::default());
     }
     let mut fields = Fields(page);
     // A flipped bit cannot change both.
     let is_ours = fields.u64() == Some(MAGIC) || fields.u64() == Some(cache);
-    objects(page, cache, number).ok_or(DamagedSet { is_ours })
+    content(page, cache, number).ok_or(DamagedSet { is_ours })
 }
 
-fn objects(page: &Bytes, cache: u64, number: u32) -> Option<Vec<SetObject>> {
+fn content(page: &Bytes, cache: u64, number: u32) -> Option<SetContent> {
     let mut fields = Fields(page);
     if fields.u64()? != MAGIC || fields.u64()? != cache || fields.u32()? != number {
         return None;
     }
-    let count = fields.u32()?;
+    let (count, sequence) = (fields.u32()?, fields.u64()?);
     if page.len() != PAGE || fields.u64()? != sum(page) {
         return None;
     }
-    let mut found = Vec::new();
+    let mut objects = Vec::new();
     for _ in 0..count {
         let hash = fields.u64()?;
         let lens = [fields.u16()?, fields.u16()?, fields.u16()?];
@@ -99,7 +105,7 @@ fn objects(page: &Bytes, cache: u64, number: u32) -> Option<Vec<SetObject>> {
         // A larger value would overflow when the set ages.
         let rrpv = Some(rrpv).filter(|rrpv| *rrpv < 8)?;
         let object = Stored { kind: Kind::Whole, key, meta, body };
-        found.push(SetObject { hash, rrpv, object });
+        objects.push(SetObject { hash, rrpv, object });
     }
-    Some(found)
+    Some(SetContent { sequence, objects })
 }

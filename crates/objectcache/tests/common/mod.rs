@@ -348,6 +348,8 @@ pub enum Step {
     Put(usize),
     Delete(usize),
     Purge(usize),
+    /// A purge of nothing, whose prefix takes the room of others.
+    LongPurge(usize),
     Meta(usize),
     Check,
 }
@@ -363,6 +365,7 @@ pub fn step(random: &mut Random) -> Step {
         32..=35 => Step::Delete(number),
         36..=37 => Step::Meta(number),
         38 if random.below(4) == 0 => Step::Purge(number % 3),
+        38 if random.below(4) == 0 => Step::LongPurge(number),
         39 if random.below(10) == 0 => Step::Check,
         _ => Step::Get(number),
     }
@@ -427,6 +430,17 @@ pub fn apply(cache: &Cache, model: &mut Model, step: Step) -> bool {
                     });
                     false
                 }
+            }
+        }
+        Step::LongPurge(number) => {
+            let mut prefix = vec![b'x'; 3900];
+            prefix.extend_from_slice(number.to_string().as_bytes());
+            match block_on(cache.purge(&prefix)) {
+                Ok(count) => {
+                    assert_eq!(count, 0);
+                    true
+                }
+                Err(_) => false,
             }
         }
         Step::Meta(number) => {
