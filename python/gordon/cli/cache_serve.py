@@ -21,7 +21,7 @@ def serve(json_path: str | None, **given: Any) -> None:
     (dashboard), /-/stats and /-/metrics are for clients on this machine.
     """
     from gordon.cache import live
-    from gordon.cli import output, serve_view, terminal
+    from gordon.cli import allocator, output, serve_view, terminal
 
     files = ("root", "origin_ca", "tls_certificate", "tls_key", "access_log", "trace", "socket")
     output.check(json_path, used=[given[name] for name in files])
@@ -35,6 +35,7 @@ def serve(json_path: str | None, **given: Any) -> None:
         raise click.UsageError("--origin-ca needs --origin")
     console = terminal.messages()
     source = given["root"] or given["origin"]
+    allocator.share_arenas(given["threads"] or Service.threads)
     stats = live.serve(
         ready=lambda where: serve_view.ready(console, source, where),
         reloaded=serve_view.reloaded,
