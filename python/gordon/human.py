@@ -4,13 +4,16 @@ from gordon.reports.devices import DiskRun, FlashRun
 
 #: Below this, times are seconds.
 _PLAIN_S = 120
+#: Units of longer times in columns: from how many seconds, and the seconds of one.
+_LONG = ((48 * 3600, 86_400, "d"), (7200, 3600, "h"), (_PLAIN_S, 60, "min"))
 
 
 def short(value: float, unit: str) -> str:
-    """A number short enough to read, with a decimal prefix: `12.3 GB`, `4.20 G`; a time as
-    `duration` has it."""
+    """A number short enough for a column, with a decimal prefix: `12.3 GB`, `4.20 G`; a time in
+    one unit: `61.0 s`, `12.1 min`, `8.74 h`."""
     if unit == "s":
-        return duration(value)
+        seconds, name = _scale_of(value)
+        return f"{figures(value / seconds)} {name}"
     for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= scale:
             return f"{figures(value / scale)} {prefix}{unit}".rstrip()
@@ -62,9 +65,14 @@ def _in_units(small: int, many: int, unit: str, small_unit: str) -> str:
 
 
 def interval(low: float, high: float, between: str = "-") -> str:
-    """A range of times: `7.19 - 15.8 s`, `61.0 s - 12 min 5 s`."""
-    first = figures(low) if high < _PLAIN_S else duration(low)
-    return f"{first} {between} {duration(high)}"
+    """A range of times in one unit: `7.19 - 15.8 s`, `1.02 - 12.1 min`."""
+    scale, unit = _scale_of(high)
+    return f"{figures(low / scale)} {between} {figures(high / scale)} {unit}"
+
+
+def _scale_of(seconds: float) -> tuple[int, str]:
+    """The seconds of the unit of a time, and its name."""
+    return next(((of, unit) for least, of, unit in _LONG if abs(seconds) >= least), (1, "s"))
 
 
 def binary(size: int) -> str:

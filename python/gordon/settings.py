@@ -7,7 +7,8 @@ a source for the value, the source becomes `--set`. The core checks each value.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from functools import cache
 from math import isfinite
 from typing import Any
@@ -59,12 +60,19 @@ def split(setting: str, example: str) -> tuple[str, str]:
 
 
 def change(
-    kind: str, table: Table, path: str, text: str, key: str | None = None, items: str = ""
+    kind: str,
+    table: Table,
+    path: str,
+    text: str,
+    key: str | None = None,
+    items: str = "",
+    resolve: Callable[[list[Table]], None] | None = None,
 ) -> None:
     """Sets the value at a path of a table of a kind, in place. `key` is its name in errors, by
-    default the path. `items`: the table is an element of the list at this key of the kind. Raises
-    GordonError for an unknown path, a path of a table, and a value that the core refuses."""
-    key, whole = key or path, {items: [table]} if items else table
+    default the path. `items`: the table is an element of the list at this key of the kind, and
+    `resolve` changes such a list to what the core reads. Raises GordonError for an unknown path, a
+    path of a table, and a value that the core refuses."""
+    key, changed = key or path, table
     known, schema = _root(kind, items), _schema(kind)
     *folders, leaf = path.split(".")
     for folder in folders:
@@ -90,6 +98,11 @@ def change(
     # A text such as `1` may be meant as a number or as a text.
     for new in (parsed, text):
         table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
+        whole = changed
+        if items:
+            whole = {items: [deepcopy(changed)]}
+            if resolve is not None:
+                resolve(whole[items])
         error = _refused(kind, whole, f"{key}={text}")
         if error is None:
             return

@@ -196,7 +196,7 @@ def test_a_comparison_has_no_files_of_one_run(run: Run, tmp_path: Path) -> None:
         file: Any = {option: tmp_path / "x"}
         with raises("file-of-one-run", option):
             disk.compare(None, PAIR, pattern="mixed", **file)
-    for option in ("--responses", "--preset", "--diskspecs", "--parquet"):
+    for option in ("--responses", "--preset", "--diskspecs"):
         ran = run("disk", "compare", *PAIR, *LOAD, option, "x")
         assert ran.status == 2
         assert option in ran.err

@@ -180,7 +180,7 @@ def test_progress_is_reported() -> None:
     assert ticks[-1] == (3000, 3000)
     assert repr(report) == (
         f"<gordon.flash.Result: gordon-slc-256g, 3000 requests in "
-        f"{report.report['simulated_s']:.3g} s>"
+        f"{report.report['simulated_s']:.3f} s>"
     )
 
 

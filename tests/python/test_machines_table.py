@@ -56,29 +56,28 @@ RESULT: Any = {
 GOLDEN = {
     120: """\
 99 machines of ec2, 4 nodes; times by the job model
-  machine       cores  speed     time       low - high   USD  USD/month   energy  limited by
-* c8g.24xlarge     64   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
-fastest
-* c8g.2xlarge      64   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
+  machine       cores  speed    time     low - high   USD  USD/month   energy  limited by
+* c8g.24xlarge     64   1.21  9.80 h  8.28 - 11.4 h  3.13        913  1.25 MJ  cpu 80%     fastest
+* c8g.2xlarge      64   1.21  9.80 h  8.28 - 11.4 h  3.13        913  1.25 MJ  cpu 80%     \
 cheapest, least-energy,
-                                                                                              \
+                                                                                           \
 little memory
-  m5.2xlarge       64   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
+  m5.2xlarge       64   1.21  9.80 h  8.28 - 11.4 h  3.13        913  1.25 MJ  cpu 80%     \
 traced here, too little
-                                                                                              \
-memory
+                                                                                           memory
 * on the Pareto front of time, price and energy; low - high: the 80% range. Names, front and \
 verdict go by its upper end
 Cheapest: c8g.2xlarge.
 """,
     80: """\
 99 machines of ec2, 4 nodes; times by the job model
-  machine          time       low - high   USD
-* c8g.24xlarge  35271 s  29800 - 41100 s  3.13  fastest
-* c8g.2xlarge   35271 s  29800 - 41100 s  3.13  cheapest, least-energy, little
-                                                memory
-  m5.2xlarge    35271 s  29800 - 41100 s  3.13  traced here, too little memory
-left out, as the terminal is narrow: cores, speed, USD/month, energy, limited by
+  machine         time     low - high   USD  USD/month
+* c8g.24xlarge  9.80 h  8.28 - 11.4 h  3.13        913  fastest
+* c8g.2xlarge   9.80 h  8.28 - 11.4 h  3.13        913  cheapest, least-energy,
+                                                        little memory
+  m5.2xlarge    9.80 h  8.28 - 11.4 h  3.13        913  traced here, too little
+                                                        memory
+left out, as the terminal is narrow: cores, speed, energy, limited by
 * on the Pareto front of time, price and energy; low - high: the 80% range.
 Names, front and verdict go by its upper end
 Cheapest: c8g.2xlarge.
@@ -86,14 +85,14 @@ Cheapest: c8g.2xlarge.
     45: """\
 99 machines of ec2, 4 nodes; times by the job
 model
-  machine          time   USD
-* c8g.24xlarge  35271 s  3.13  fastest
-* c8g.2xlarge   35271 s  3.13  cheapest,
-                               least-energy,
-                               little memory
-  m5.2xlarge    35271 s  3.13  traced here,
-                               too little
-                               memory
+  machine         time   USD
+* c8g.24xlarge  9.80 h  3.13  fastest
+* c8g.2xlarge   9.80 h  3.13  cheapest,
+                              least-energy,
+                              little memory
+  m5.2xlarge    9.80 h  3.13  traced here,
+                              too little
+                              memory
 left out, as the terminal is narrow: cores,
 speed, low - high, USD/month, energy, limited
 by

@@ -37,14 +37,27 @@ def _point(policy: str, dram: int, misses: float | None) -> CacheReport:
 )
 def test_a_time_has_its_two_largest_units(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.1, "0.100 s"),
+        (119.4, "119 s"),
+        (725.2, "12.1 min"),
+        (31_472, "8.74 h"),
+        (1e6, "11.6 d"),
+    ],
+)
+def test_a_time_in_a_column_has_one_unit(seconds: float, text: str) -> None:
     assert short(seconds, "s") == text
     assert SECONDS.on_screen(seconds) == text
 
 
-def test_a_range_of_times_has_a_common_unit_only_if_both_ends_are_seconds() -> None:
+def test_the_ends_of_a_range_of_times_have_one_unit() -> None:
     assert interval(7.19, 15.8) == "7.19 - 15.8 s"
-    assert interval(61, 725) == "61.0 s - 12 min 5 s"
-    assert interval(3600, 31_472, "to") == "1 h to 8 h 45 min"
+    assert interval(61, 725) == "1.02 - 12.1 min"
+    assert interval(3600, 31_472, "to") == "1.00 to 8.74 h"
 
 
 def test_a_sweep_names_the_policy_that_misses_least_at_its_ends() -> None:

@@ -270,11 +270,11 @@ def test_a_file_that_is_missing_is_refused_with_its_space_and_machine(run: Run) 
 
 
 @pytest.mark.parametrize("value", ["5", "[1,2]", "true"])
-def test_a_setting_that_is_not_a_file_is_refused_with_its_key(run: Run, value: str) -> None:
+def test_a_setting_of_measured_storage_is_a_file(run: Run, value: str) -> None:
     own = space('{ bandwidth = "1GB" }')
     setting = ("--set", f"machines.m.storage.measured={value}")
     ran = run("survey", job(run, reads=8, kib=64), "--space", own, *setting)
-    ran.refused("config-error", "machines.m.storage")
+    ran.refused("unreadable-file", "machine `m`", f"measured storage {value}", "No such file")
 
 
 @pytest.mark.parametrize("other", ['part = "nvme-tlc-1tb"', "count = 2"])

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from gordon.cli import warn
 from gordon.cli.terminal import Column, Output
-from gordon.human import duration, figures, percent, short
+from gordon.human import figures, percent, short
 from gordon.reports.survey import OutcomeReport
 from gordon.survey.jobs import gains, traces
 from gordon.survey.results import GridDesign, GridMean, GridResult
@@ -42,7 +42,7 @@ def _table(result: GridResult | GridMean, shown: list[GridDesign]) -> list[Colum
     return [
         column("  design", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
         column("name", lambda r: " ".join(r["names"])),
-        column("time", lambda r: duration(r[by]["time_s"]), **number),
+        column("time", lambda r: short(r[by]["time_s"], "s"), **number),
         column("rel.", lambda r: figures(r["relative"]["time"]), spare=2, **number),
         column("energy", lambda r: short(r[by]["energy_j"], "J"), **number),
         column("rel.", lambda r: figures(r["relative"]["energy"]), spare=3, **number),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gordon.compare.compared import ComparedDevice
-from gordon.human import duration, figures, interval, percent, short
+from gordon.human import figures, interval, percent, short
 from gordon.report.entries import TEXT, Entry, Unit, of, with_prefix
 from gordon.report.run_summary import compared
 from gordon.results import DeviceRun, Run
@@ -15,7 +15,7 @@ _US = Unit(figures, figures)
 
 def _time(device: ComparedDevice) -> str | None:
     if device["time_s"] is not None:
-        return duration(device["time_s"])
+        return short(device["time_s"], "s")
     low, high = device["time_s_low"], device["time_s_high"]
     return None if low is None or high is None else interval(low, high, "to")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from gordon.human import duration, figures, short
+from gordon.human import figures, short
 from gordon.report.numbers import percent, sig
 
 #: A table of a result.
@@ -84,6 +84,6 @@ def with_prefix(unit: str) -> Unit:
 TEXT = Unit(str, str, is_text=True)
 COUNT = Unit(str, str)
 NUMBER = Unit(figures, sig)
-SECONDS = Unit(duration, sig)
+SECONDS = Unit(lambda value: short(value, "s"), sig)
 MONEY = Unit(figures, figures)
 SHARE = Unit("{:.0%}".format, percent)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from gordon.errors import GordonError
 from gordon.parts import KINDS, STORAGE, Catalogue, unknown
 from gordon.settings import change, not_a_value, paths, split
+from gordon.survey import quotas
 from gordon.untyped import Config
 
 _GRID_KEYS = ("budget", "node", "baseline")
@@ -54,7 +55,8 @@ def apply_to_machines(
         head, _, rest = key.partition(".")
         if head == _MACHINES:
             id = _name(key, rest, "machine", list(machines), paths("space", _MACHINES))
-            change("space", machines[id], rest[len(id) + 1 :], text, key, _MACHINES)
+            path = rest[len(id) + 1 :]
+            change("space", machines[id], path, text, key, _MACHINES, quotas.resolve)
         elif head == _OWNERSHIP:
             change("space", space, key, text)
         elif head in _OF_MACHINES:
