@@ -95,7 +95,6 @@ def change(
         raise GordonError(
             f"--set {key}={text}: not a finite number", f"--set {key}=1.5", kind="not-finite"
         )
-    # A text such as `1` may be meant as a number or as a text.
     for new in (parsed, text):
         table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
         whole = changed
@@ -106,6 +105,9 @@ def change(
         error = _refused(kind, whole, f"{key}={text}")
         if error is None:
             return
+        # A text may read as a number. A quantity without a unit stays an error.
+        if not error.message.endswith("expected a string"):
+            break
     if error is not None:
         raise error
 

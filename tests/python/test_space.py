@@ -161,3 +161,15 @@ def test_a_changed_part_moves_only_designs_that_have_it(trace: str) -> None:
         else:
             assert new["sync"]["energy_j"] > old["sync"]["energy_j"]
             assert new["max_node_power_w"] > old["max_node_power_w"]
+
+
+def test_a_space_may_be_a_list_of_machines_alone(tmp_path: Path, run: Run, trace: str) -> None:
+    own = tmp_path / "lab.toml"
+    own.write_text(
+        '[[machines]]\nid = "m5.large"\ncores = 2\ncore_speed = 1.0\nmemory = "8GiB"\n'
+        'storage = { bandwidth = "131MB", latency = "1ms" }\nnetwork = "10Gb"\n'
+        'price_per_hour = 0.096\nidle = "4W"\nactive = "20W"\n'
+    )
+    ran = run("survey", trace, "--space", str(own))
+    assert ran.status == 0, ran.err
+    assert "1 machine of lab" in ran.out

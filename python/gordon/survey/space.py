@@ -63,6 +63,7 @@ def load(space: str) -> Space:
     content, fractions = quotas.without(read(space), origin(space))
     loaded: Space = json.loads(_core.load_toml("space", content, origin(space)))
     _check(loaded, origin(space))
+    loaded["name"] = loaded["name"] or Path(origin(space)).stem
     folder = Path(path(space) or "").parent
     for machine in machines(loaded):
         machine["cores"] = fractions.get(machine["id"], machine["cores"])
@@ -117,7 +118,13 @@ def count(space: Space) -> int:
 def _check(space: Space, file: str) -> None:
     given = [key for key in _GRID if key in space]
     missing = [key for key in _GRID if key not in space]
-    if missing and (given or "machines" not in space):
+    if not given and "machines" not in space:
+        raise GordonError(
+            f"{file}: there are no machines, and no grid of designs",
+            "give at least one [[machines]]",
+            kind="no-designs",
+        )
+    if missing and given:
         raise GordonError(
             f"{file}: missing field `{missing[0]}`",
             f"a grid of designs needs {', '.join(_GRID)}; a list of machines needs none of them",

@@ -262,9 +262,11 @@ pub struct Baseline {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Space {
-    /// Name of the space.
+    /// Name of the space. Default: that of its file.
+    #[serde(default)]
     pub name: String,
-    /// One-line description of the space.
+    /// One-line description of the space. Default: none.
+    #[serde(default)]
     pub summary: String,
     /// Maximum power of a node with all parts active. Designs above it are excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 //!
 //! Stages start when what they wait for has ended and the driver has submitted them; the tasks of
 //! an earlier stage start first, in their recorded order, each on the node with the fewest busy
-//! slots of those that it may run on ([`super::placing`]). Of equal nodes the first one is taken, so that no node has a task before those ahead of it
+//! slots of those that it may run on (`placing`). Of equal nodes the first one is taken, so that no node has a task before those ahead of it
 //! have had one: a node is added to the simulation once the one ahead of it is in use, and a large
 //! cluster costs no more than the part of it that has tasks.
 //!
