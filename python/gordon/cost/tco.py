@@ -399,9 +399,8 @@ def _of_design(row: _Row) -> list[str]:
 
 def _of_job(result: _Result) -> list[str]:
     """The warnings of a survey that are not about its other designs."""
-    return [
-        text for text in result["warnings"] if "may not keep up with --runs-per-day" not in text
-    ]
+    of_designs = ("may not keep up with --runs-per-day", ": less memory than the ")
+    return [text for text in result["warnings"] if not any(part in text for part in of_designs)]
 
 
 def _of_tariff(result: _Result) -> list[str]:
