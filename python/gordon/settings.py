@@ -105,8 +105,8 @@ def change(
         error = _refused(kind, whole, f"{key}={text}")
         if error is None:
             return
-        # A text may read as a number. A quantity without a unit stays an error.
-        if not error.message.endswith("expected a string"):
+        # A text or a word may read as a number. A quantity without a unit stays an error.
+        if not error.message.endswith(("expected a string", "expected value")):
             break
     if error is not None:
         raise error

@@ -24,7 +24,7 @@ from conftest import SMALL, Json, Run, mqsim, raises
         ("ftl.victim=1", "--set ftl.victim=1: expected one of `greedy`", ""),
         ("capacity=much", "--set capacity=much: expected a number and a unit", ""),
         ("timing.read=foo", "--set timing.read=foo: expected a number and a unit", ""),
-        ("timing.read=25", "--set timing.read=25: unknown unit; use one of ns, us", ""),
+        ("timing.read=25", "--set timing.read=25: expected a time in quotes", ""),
     ],
 )
 def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hint: str) -> None:

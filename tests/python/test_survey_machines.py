@@ -560,7 +560,7 @@ def test_bad_machines_are_one_clear_error(
 @pytest.mark.parametrize("text", ["machines = []", ""])
 def test_a_space_without_designs_and_machines_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "empty.toml").write_text(f'name = "empty"\nsummary = "nothing"\n{text}\n')
-    with raises("no-designs" if text else "bad-config", "empty.toml"):
+    with raises("no-designs", "empty.toml"):
         space.load(str(tmp_path / "empty.toml"))
 
 
