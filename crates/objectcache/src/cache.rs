@@ -109,7 +109,7 @@ impl Cache {
     /// Deletes all objects whose keys start with `prefix`, durably. The objects are gone when the
     /// future is polled first. Returns the number of those in memory: in flash they are not found any
     /// more, and are not counted. They leave with their segment or set. The cache remembers as
-    /// many such purges as have room in a quarter of the journal; a further one reads all
+    /// many such purges as fit in a quarter of the journal; a further one reads all
     /// directories and sets.
     ///
     /// # Errors

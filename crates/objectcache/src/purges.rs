@@ -5,7 +5,7 @@
 //! in the log has a number of its own. Those in a set have the number with which the set was
 //! written, because a set is written without the objects that are purged by then.
 //!
-//! The list is bounded by its records in the journal. A purge that has no room sweeps the flash: it
+//! The list is bounded by its records in the journal. A purge that does not fit sweeps the flash: it
 //! reads all directories and sets, and removes what is purged. Then no purge so far hides anything,
 //! and the list is empty.
 
@@ -18,25 +18,25 @@ use std::ops::Bound;
 pub(crate) struct Purges {
     /// The list: sequence numbers by prefix.
     listed: BTreeMap<Box<[u8]>, u64>,
-    /// Purges without room in the list, whose callers wait until the flash is swept.
+    /// Purges that do not fit in the list, whose callers wait until the flash is swept.
     sweeping: Vec<(u64, Box<[u8]>)>,
     /// Bytes that the records of the list may take in the journal.
-    room: usize,
+    capacity: usize,
 }
 
 impl Purges {
     /// Sets the size of the journal: its pages, each with `capacity` bytes for records. The list
     /// takes at most a quarter, also if every page is half full because records do not cross pages.
     pub fn set_journal(&mut self, pages: usize, capacity: usize) {
-        self.room = (pages / 4).saturating_sub(1) * capacity / 2;
+        self.capacity = (pages / 4).saturating_sub(1) * capacity / 2;
     }
 
     /// Adds a purge. Returns whether it is in the list; otherwise the flash must be swept.
     pub fn add(&mut self, sequence: u64, prefix: &[u8]) -> bool {
-        // Older purges that it includes give it their room.
+        // It replaces older purges whose prefixes begin with its own.
         let others = self.listed.keys().filter(|other| !other.starts_with(prefix));
         let bytes: usize = others.map(|other| Record::purged_len(other)).sum();
-        let is_listed = bytes + Record::purged_len(prefix) <= self.room;
+        let is_listed = bytes + Record::purged_len(prefix) <= self.capacity;
         if is_listed {
             self.restore(sequence, prefix);
         } else {
@@ -135,12 +135,12 @@ mod tests {
     }
 
     #[test]
-    fn a_purge_without_room_is_not_in_the_list_until_it_is_emptied() {
+    fn a_purge_that_does_not_fit_is_not_in_the_list_until_it_is_emptied() {
         let mut purges = Purges::default();
         purges.set_journal(16, 4024);
         assert!(purges.add(1, &[b'x'; 3000]));
         assert!(!purges.add(2, &[b'y'; 3100]));
-        // It counts all the same, and an older one that it includes has room for it.
+        // The purge hides objects nevertheless, and one that replaces older purges fits.
         assert_eq!(purges.limit(&[b'y'; 3200], Kind::Whole), 2);
         assert!(purges.add(3, &[b'x'; 2999]));
         assert!(purges.is_listed(&[b'x'; 2999], 3) && !purges.is_listed(&[b'x'; 3000], 1));

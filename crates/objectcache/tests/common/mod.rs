@@ -348,7 +348,7 @@ pub enum Step {
     Put(usize),
     Delete(usize),
     Purge(usize),
-    /// A purge of nothing, whose prefix takes the room of others.
+    /// A purge of nothing, whose record fills the list.
     LongPurge(usize),
     Meta(usize),
     Check,
