@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from gordon.errors import GordonError
-from serving import Serve, Server
+from serving import Serve, Server, kill_running
 
 JOB_BYTES = 40 << 20
 # Writes that reach the medium, then work for the processor; a text that is no markup.
@@ -177,10 +177,7 @@ def serve() -> Iterator[Serve]:
         return servers[-1]
 
     yield start
-    for server in servers:
-        if server.process.poll() is None:
-            server.process.kill()
-            server.process.wait()
+    kill_running(server.process for server in servers)
 
 
 # A flash device of 64 MiB of 192: quickly worn and quickly full.

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,6 +106,14 @@ def lacks() -> str:
     if "ext4" not in Path("/proc/filesystems").read_text():
         return "ext4 in the kernel"
     return ""
+
+
+def kill_running(processes: Iterable[subprocess.Popen[Any]]) -> None:
+    """Kills the processes that still run, and waits for their ends."""
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 class Server:

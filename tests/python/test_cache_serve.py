@@ -21,7 +21,7 @@ import pytest
 
 from cache_site import CacheServer, answer, rss, wait_for
 from limits import PATIENCE_S
-from serving import need
+from serving import kill_running, need
 
 from conftest import Run
 
@@ -37,10 +37,7 @@ def site(tmp_path: Path) -> Iterator[Serve]:
         return servers[-1]
 
     yield start
-    for server in servers:
-        if server.process.poll() is None:
-            server.process.kill()
-            server.process.wait()
+    kill_running(server.process for server in servers)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cache_site import CacheServer, answer, create_image
+from serving import kill_running
 
 from conftest import gordon
 
@@ -47,10 +48,7 @@ def site(tmp_path: Path) -> Iterator[Serve]:
         return servers[-1]
 
     yield start
-    for server in servers:
-        if server.process.poll() is None:
-            server.process.kill()
-            server.process.wait()
+    kill_running(server.process for server in servers)
 
 
 def load(server: CacheServer, seed: int, count: int, wrong: list[str]) -> None:
