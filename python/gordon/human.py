@@ -6,6 +6,10 @@ from gordon.reports.devices import DiskRun, FlashRun
 _PLAIN_S = 120
 #: Units of longer times in columns: from how many seconds, and the seconds of one.
 _LONG = ((48 * 3600, 86_400, "d"), (7200, 3600, "h"), (_PLAIN_S, 60, "min"))
+#: From this many days on, hours are left out.
+_MANY_DAYS = 1e6
+#: From this on, numbers have an exponent.
+_LARGE = 1e9
 
 
 def short(value: float, unit: str) -> str:
@@ -21,8 +25,10 @@ def short(value: float, unit: str) -> str:
 
 
 def figures(value: float) -> str:
-    """Three significant figures, no exponent."""
+    """Three significant figures; an exponent only where there would be many zeros."""
     size = abs(value)
+    if size >= _LARGE:
+        return f"{value:.2e}"
     if size >= 100 or value == 0:
         return f"{value:.0f}"
     if size >= 10:
@@ -55,6 +61,8 @@ def duration(seconds: float) -> str:
         return _in_units(round(seconds), 60, "min", "s")
     if seconds < 48 * 3600:
         return _in_units(round(seconds / 60), 60, "h", "min")
+    if seconds >= _MANY_DAYS * 86_400:
+        return f"{figures(seconds / 86_400)} d"
     return _in_units(round(seconds / 3600), 24, "d", "h")
 
 

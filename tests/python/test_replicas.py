@@ -136,8 +136,28 @@ def test_the_csv_has_each_rate_and_the_screen_says_when_it_pays(run: Run) -> Non
     assert [float(row["speed"]) for row in rows] == [0.1, 1]
     assert {row["pays"] for row in rows} == {"true"}
     shown = run(*command, "--rates", "1,0.1").out
-    assert "less energy than one that is awake at all of these rates" in shown
+    assert "keeps up and uses less energy than one that is awake at all of these rates" in shown
     assert "standby saves energy from 13.2 s of idle time on" in shown
+
+
+def test_a_disk_that_cannot_keep_up_does_not_pay() -> None:
+    report = gordon.cost.replicas(**LOAD, buffer="256MiB", rates=[0.1, 1, 1000]).report
+    limit = report["limits"]["keeps_up_bytes_per_s"]
+    assert limit is not None
+    assert report["by_rate"][-1]["write_bytes_per_s"] > limit
+    assert [row["pays"] for row in report["by_rate"]] == [True, True, False]
+    below = report["pays_below_bytes_per_s"]
+    assert below is not None
+    assert report["by_rate"][1]["write_bytes_per_s"] < below <= limit
+
+
+def test_a_load_shorter_than_a_batch_does_not_say_whether_disks_pay(run: Run) -> None:
+    command = ["cost", "replicas", *WORDS, "--requests", "200", "--buffer", "256MiB"]
+    ran = run(*command, "--rates", "1,10")
+    assert "when sleeping disks pay is unknown" in ran.out
+    assert "note: the load ends before a batch is due" in ran.out
+    report = json.loads(run(*command, "--rates", "1,10", "--json", "-").out)
+    assert [row["pays"] for row in report["by_rate"]] == [None, None]
 
 
 def test_a_trace_gives_the_same_bytes_again(run: Run, tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ def _point(policy: str, dram: int, misses: float | None) -> CacheReport:
         (86_400, "24 h"),
         (172_800, "2 d"),
         (1e6, "11 d 14 h"),
+        (2e11, "2314815 d"),
+        (1e300, "1.16e+295 d"),
     ],
 )
 def test_a_time_has_its_two_largest_units(seconds: float, text: str) -> None:
@@ -47,6 +49,7 @@ def test_a_time_has_its_two_largest_units(seconds: float, text: str) -> None:
         (725.2, "12.1 min"),
         (31_472, "8.74 h"),
         (1e6, "11.6 d"),
+        (1e300, "1.16e+295 d"),
     ],
 )
 def test_a_time_in_a_column_has_one_unit(seconds: float, text: str) -> None:

@@ -242,6 +242,7 @@ def test_every_column_of_the_table_has_the_values_of_the_report(tmp_path: Path) 
         (("--model", "job", "--partitions", "8"), "--partitions is for the tasks model"),
         (("--space", "gordon-2009", "--model", "tasks"), "lists no machines"),
         (("--shift", "0.2"), "--shift"),
+        (("--charge", "command"), "the tasks model has the CPU time of each task"),
         (("--set", "executor.cores=many"), "executor.cores"),
         (("--set", "executor.core=2"), "try: `executor.cores`"),
         (("--set", "executo.x=2"), "`executor.cores`"),

@@ -304,6 +304,26 @@ fn lost_executor() -> (String, u64) {
 }
 
 #[test]
+fn a_task_ends_once() {
+    let text = text_of(&log_of_3_5());
+    let mut lines: Vec<&str> = text.lines().collect();
+    let place = |lines: &[&str], event: &str| {
+        lines.iter().position(|line| line.contains(event)).expect("the log has tasks")
+    };
+    let start = lines.remove(place(&lines, "SparkListenerTaskStart"));
+    let end = place(&lines, "SparkListenerTaskEnd");
+    lines.insert(end + 1, start);
+    lines.insert(end + 2, lines[end]);
+    let (_folder, path) = written(&(lines.join("\n") + "\n"));
+    let (log, whole) = (read(&path), read(&log_of_3_5()));
+    let ends = |log: &EventLog| log.tasks.iter().map(|t| (t.id, t.ended)).collect::<Vec<_>>();
+    assert_eq!(ends(&log), ends(&whole));
+    assert_eq!(log.stages, whole.stages);
+    let repeated = "repeated: 1 end of tasks that had ended already, left out".to_owned();
+    assert_eq!(log.warnings, [whole.warnings, vec![repeated]].concat());
+}
+
+#[test]
 fn tasks_of_a_lost_executor_have_no_figures() {
     let (text, id) = lost_executor();
     let (folder, path) = written(&text);

@@ -100,6 +100,10 @@ def devices_table(result: "Replicas") -> list[Column]:
     ]
 
 
+#: Whether sleeping disks pay, in a column.
+_PAYS = {True: "yes", False: "no", None: "unknown"}
+
+
 def _years(years: float) -> str:
     return f"{years:,.0f} years" if years >= 1000 else f"{figures(years)} years"
 
@@ -146,26 +150,28 @@ def rates_table(result: "Replicas") -> list[Column]:
         _column("wake-ups", rows, lambda r: f"{r['wakes']:,}"),
         _column("late", rows, lambda r: f"{r['late']:,}"),
         _column("on flash only", rows, lambda r: short(r["exposed_bytes"], "B")),
-        _column("less energy", rows, lambda r: "yes" if r["pays"] else "no", right=False),
+        _column("pays", rows, lambda r: _PAYS[r["pays"]], right=False),
         _column("to the rating", rows, lambda r: _or_dash(r["rated_years"], _years)),
     ]
 
 
 def pays(result: "Replicas") -> str:
-    """Where a sleeping disk uses less energy than one that is awake, in a sentence."""
+    """Where a sleeping disk keeps up and uses less energy than one that is awake."""
     below, given = result["pays_below_bytes_per_s"], [one["pays"] for one in result["by_rate"]]
+    rule = "a sleeping disk keeps up and uses less energy than one that is awake"
     if below is not None:
-        return (
-            "a sleeping disk uses less energy than one that is awake below "
-            f"{short(below, 'B/s')} of writes"
-        )
+        return f"{rule} below {short(below, 'B/s')} of writes"
     if not given:
         return "no rates were compared"
-    if all(given):
-        return "a sleeping disk uses less energy than one that is awake at all of these rates"
-    if not any(given):
-        return "a sleeping disk uses more energy than one that is awake at all of these rates"
-    return "a sleeping disk uses less energy than one that is awake only at the higher rates"
+    known = [one for one in given if one is not None]
+    if not known:
+        return "when sleeping disks pay is unknown: at no rate is a batch due before the load ends"
+    if all(known):
+        which = "all of these rates" if len(known) == len(given) else "all rates with a batch"
+        return f"{rule} at {which}"
+    if not any(known):
+        return "a sleeping disk uses more energy than one that is awake, or cannot keep up"
+    return f"{rule} only at the higher rates"
 
 
 def _recovery(result: "Replicas") -> str:

@@ -522,8 +522,9 @@ class RateReport(TypedDict):
     exposed_bytes: int
     #: Batches that were due before the previous one was on the disk.
     late: int
-    #: Whether the sleeping disk uses less energy.
-    pays: bool
+    #: Whether the sleeping disk keeps up with the writes and uses less energy; `None` if the load
+    #: ends before a batch is due.
+    pays: bool | None
     #: Years until the rated number of stops and starts; `None` without a rating or a wake-up.
     rated_years: float | None
     #: Mean power of a sleeping disk.
@@ -579,8 +580,8 @@ class ReplicasReport(TypedDict):
     flash_capacity_bytes: int
     #: The rates of writes that sleeping disks sustain.
     limits: WriteLimits
-    #: Rate of writes below which a sleeping disk uses less energy than one that is awake, found
-    #: between the given rates; `None` if they have no such limit.
+    #: Rate of writes below which a sleeping disk keeps up and uses less energy than one that is
+    #: awake, found between the given rates; `None` if they have no such limit.
     pays_below_bytes_per_s: float | None
     #: Inputs of the result.
     provenance: Provenance

@@ -125,6 +125,13 @@ def _check(request: Request) -> None:
             "survey one of them: RUN/1; or --model job",
             kind="several-jobs",
         )
+    if request.charge == "command":
+        raise GordonError(
+            "--charge command is for the models of traces, and the tasks model has the CPU time of "
+            "each task",
+            "leave out --charge, or --model job with traces of `gordon trace`",
+            kind="wrong-model",
+        )
     if request.shift != SHIFT:
         raise GordonError(
             "--shift moves copies of one trace, and the tasks model has the tasks of all nodes",

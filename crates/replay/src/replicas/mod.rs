@@ -25,7 +25,7 @@ use crate::run::provenance;
 use crate::source::RequestSource;
 use crate::threads::on_all_cores;
 use config::DiskPower;
-use copier::{Arrivals, CHUNK, Copied, DEPTH, WakeRule, copy};
+use copier::{Arrivals, BatchTotals, CHUNK, Copied, DEPTH, WakeRule, copy};
 use gordon_blockio::{Device, IoOp, LatencySummary, Request};
 use gordon_hdd::drive::Drive;
 use gordon_hdd::{EnergyUse, PowerConfig};
@@ -137,15 +137,18 @@ impl Replicas<'_> {
                 || self.disk(self.load.requests(is_copied), 1.0),
             )
         };
-        let others = || rayon::join(|| self.rates(), || (self.limits(), self.recovery()));
-        let ((of_flash, of_disks), (of_sleeping, (rates, (limits, recovery)))) =
-            on_all_cores(|| {
-                rayon::join(|| rayon::join(flash, disks), || rayon::join(sleeping, others))
-            });
+        let limited = || {
+            let limits = self.limits()?;
+            Ok::<_, ReplayError>((limits, self.rates(limits)?))
+        };
+        let others = || rayon::join(limited, || self.recovery());
+        let ((of_flash, of_disks), (of_sleeping, (limited, recovery))) = on_all_cores(|| {
+            rayon::join(|| rayon::join(flash, disks), || rayon::join(sleeping, others))
+        });
         let (flash, flash_copy) = (of_flash.0?, of_flash.1?);
         let (disk, disk_copy) = (of_disks.0?, of_disks.1?);
         let (working, copied) = of_sleeping?;
-        let (rates, pays_below_bytes_per_s) = rates?;
+        let (limits, (rates, pays_below_bytes_per_s)) = limited?;
         let ends = [flash.end, flash_copy.end, disk.end, disk_copy.end, working.end, copied.end];
         let run = ends.into_iter().fold(self.load.totals.span, Ns::max);
         let [one, copies] = self.roles();
@@ -176,6 +179,14 @@ impl Replicas<'_> {
             ),
         ];
         let (totals, batches) = (self.load.totals, copied.batches);
+        let mut warnings = self.load.warnings.clone();
+        if !has_batch(&batches) {
+            warnings.push(
+                "the load ends before a batch is due, so that the disks are woken once, \
+                 at its end; a longer load or a smaller buffer shows a steady state"
+                    .into(),
+            );
+        }
         Ok(ReplicasReport {
             replicas: self.config.replicas,
             flash_capacity_bytes: self.capacities[0].0,
@@ -198,12 +209,12 @@ impl Replicas<'_> {
                 exposed_bytes: batches.exposed_bytes,
                 exposed_s: batches.exposed_time.as_secs(),
             },
-            limits: limits?,
+            limits,
             by_rate: rates,
             pays_below_bytes_per_s,
             recovery: recovery?,
             provenance: provenance(self.config.seed, self.config, self.load.trace),
-            warnings: self.load.warnings,
+            warnings,
         })
     }
 
@@ -324,20 +335,21 @@ impl Replicas<'_> {
 
     /// Compares a sleeping disk with one that is awake at all speeds, and finds the rate below
     /// which sleeping pays: between two neighbours if only the slower one does.
-    fn rates(&self) -> Result<(Vec<RateReport>, Option<f64>), ReplayError> {
+    fn rates(&self, limits: WriteLimits) -> Result<(Vec<RateReport>, Option<f64>), ReplayError> {
         let mut speeds = self.config.rates.clone();
         speeds.sort_by(f64::total_cmp);
         speeds.dedup();
-        let compared = speeds.par_iter().map(|speed| self.compare(*speed));
+        let compared = speeds.par_iter().map(|speed| self.compare(*speed, limits));
         let rates = compared.collect::<Result<Vec<_>, _>>()?;
-        let ends = rates.windows(2).find(|pair| pair[0].pays && !pair[1].pays);
+        let ends =
+            rates.windows(2).find(|pair| pair[0].pays == Some(true) && pair[1].pays == Some(false));
         let Some([mut low, mut high]) = ends.map(|pair| [pair[0].speed, pair[1].speed]) else {
             return Ok((rates, None));
         };
         while high / low > 1.0 + PRECISION {
             let middle = (low * high).sqrt();
             self.announce(1);
-            if self.compare(middle)?.pays {
+            if self.compare(middle, limits)?.pays == Some(true) {
                 low = middle;
             } else {
                 high = middle;
@@ -346,7 +358,7 @@ impl Replicas<'_> {
         Ok((rates, Some(self.rate(low))))
     }
 
-    fn compare(&self, speed: f64) -> Result<RateReport, ReplayError> {
+    fn compare(&self, speed: f64, limits: WriteLimits) -> Result<RateReport, ReplayError> {
         let awake = self.disk(self.load.requests(is_copied), speed)?;
         let copied = self.copied(Arrivals::Timed(speed))?;
         let run = awake.end.max(copied.end);
@@ -356,9 +368,11 @@ impl Replicas<'_> {
         let awake_use = used(&awake.drive, &self.power.awake, run);
         let sleeping = used(&copied.drive, &self.power.sleeping, run);
         let (awake_w, sleeping_w) = (mean(&awake_use), mean(&sleeping));
+        let rate = self.rate(speed);
+        let keeps_up = limits.keeps_up_bytes_per_s.is_none_or(|limit| rate <= limit);
         Ok(RateReport {
             speed,
-            write_bytes_per_s: self.rate(speed),
+            write_bytes_per_s: rate,
             sleeping_w,
             awake_w,
             asleep: asleep(&sleeping, run),
@@ -366,7 +380,7 @@ impl Replicas<'_> {
             late: copied.batches.late,
             exposed_bytes: copied.batches.exposed_bytes,
             rated_years: rated_years(wakes(&sleeping), &self.power, run),
-            pays: sleeping_w < awake_w,
+            pays: has_batch(&copied.batches).then_some(keeps_up && sleeping_w < awake_w),
         })
     }
 
@@ -380,6 +394,11 @@ impl Replicas<'_> {
         let part = self.config.disk.summary();
         ReplicaReport::disks(role, part, used(drive, power, run), &self.power, run)
     }
+}
+
+/// Whether a batch was due before the end of the load.
+fn has_batch(batches: &BatchTotals) -> bool {
+    batches.full + batches.aged > 0
 }
 
 /// Energy of a single disk in a run of this length.

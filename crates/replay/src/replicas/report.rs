@@ -47,8 +47,8 @@ pub struct ReplicasReport {
     pub limits: WriteLimits,
     /// A sleeping disk and one that is awake, at other rates of the load.
     pub by_rate: Vec<RateReport>,
-    /// Rate of writes below which a sleeping disk uses less energy than one that is awake, found
-    /// between the given rates; `None` if they have no such limit.
+    /// Rate of writes below which a sleeping disk keeps up and uses less energy than one that is
+    /// awake, found between the given rates; `None` if they have no such limit.
     pub pays_below_bytes_per_s: Option<f64>,
     /// Recovery of a failed flash node from one of the sleeping disks.
     pub recovery: RecoveryReport,
@@ -166,8 +166,9 @@ pub struct RateReport {
     pub exposed_bytes: u64,
     /// Years until the rated number of stops and starts; `None` without a rating or a wake-up.
     pub rated_years: Option<f64>,
-    /// Whether the sleeping disk uses less energy.
-    pub pays: bool,
+    /// Whether the sleeping disk keeps up with the writes and uses less energy; `None` if the load
+    /// ends before a batch is due.
+    pub pays: Option<bool>,
 }
 
 /// Recovery of a failed flash node from one sleeping disk.

@@ -15,7 +15,7 @@ use super::stage_name::{QueryPlan, StageOperators};
 use crate::formats::{FormatError, open_input, sizes};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -76,6 +76,10 @@ struct Reader {
     plans: BTreeMap<u64, QueryPlan>,
     /// Tasks that have started and not ended.
     running: BTreeMap<u64, Task>,
+    /// Tasks that have ended. The event of a start may follow that of the end.
+    ended: HashSet<u64>,
+    /// Events of ends beside the first of each task.
+    repeated_ends: u64,
     has_start: bool,
     /// Indices of the tasks whose figures have no CPU time.
     without_cpu: Vec<usize>,
@@ -260,7 +264,9 @@ impl Reader {
             "SparkListenerTaskStart" => {
                 let TaskStart { stage, attempt, info } = parse(text)?;
                 let task = self.task(stage, attempt, &info);
-                self.running.insert(task.id, task);
+                if !self.ended.contains(&task.id) {
+                    self.running.insert(task.id, task);
+                }
             }
             "SparkListenerTaskEnd" => self.task_end(parse(text)?),
             QUERY_START | QUERY_UPDATE => match parse::<QueryPlanEvent>(text) {
@@ -402,6 +408,10 @@ impl Reader {
             self.resubmitted += 1;
             return;
         }
+        if !self.ended.insert(info.id) {
+            self.repeated_ends += 1;
+            return;
+        }
         let mut task = self.task(stage, attempt, &info);
         self.running.remove(&task.id);
         task.ended = (info.finished > 0).then(|| self.at(info.finished).max(task.started));
@@ -489,6 +499,13 @@ impl Reader {
             ),
         );
         warn(log.skipped, format!("skipped: {} malformed lines, left out", log.skipped));
+        warn(
+            self.repeated_ends,
+            format!(
+                "repeated: {} of tasks that had ended already, left out",
+                counted(self.repeated_ends, "end")
+            ),
+        );
         warn(
             unfinished as u64,
             format!(
