@@ -220,6 +220,17 @@ def test_a_run_has_the_limit_of_its_disks(tmp_path: Path, trace: str) -> None:
     assert [one.storage_rate for one in inputs.expand([run])] == [20_000_000]
 
 
+def test_the_input_of_a_run_lies_on_the_disks_of_nodes_that_have_some(
+    tmp_path: Path, trace: str
+) -> None:
+    run = made_run(tmp_path / "run", trace, [0, 0])
+    made = json.loads((run / "run.json").read_text())
+    for size, is_scattered in ((None, False), (2 << 30, True)):
+        made["limits"] = {"cores": 0.4, "disk_bytes": size, "disk_bytes_per_s": None}
+        (run / "run.json").write_text(json.dumps(made))
+        assert [one.scattered_input for one in inputs.expand([run])] == [is_scattered]
+
+
 def test_a_run_says_how_long_its_machine_was_full(tmp_path: Path, trace: str) -> None:
     run = made_run(tmp_path / "run", trace, [0, 0])
     made = json.loads((run / "run.json").read_text())

@@ -102,12 +102,12 @@ fn sleeping_pays_below_the_rate_that_is_found_between_the_given_ones() {
     given["rates"] = json!([10.0, 1.0, 1.0]);
     let report = ran(&given).unwrap();
     let pays: Vec<_> = report.by_rate.iter().map(|rate| (rate.speed, rate.pays)).collect();
-    assert_eq!(pays, [(1.0, true), (10.0, false)]);
+    assert_eq!(pays, [(1.0, Some(true)), (10.0, Some(false))]);
     let speed = report.pays_below_bytes_per_s.unwrap() / report.write_bytes_per_s;
     assert!(speed > 1.0 && speed < 10.0, "{speed}");
     given["rates"] = json!([0.97 * speed, 1.03 * speed]);
     let rates = ran(&given).unwrap().by_rate;
-    assert_eq!((rates[0].pays, rates[1].pays), (true, false), "{rates:?}");
+    assert_eq!((rates[0].pays, rates[1].pays), (Some(true), Some(false)), "{rates:?}");
     given["rates"] = json!([1.0]);
     assert_eq!(ran(&given).unwrap().pays_below_bytes_per_s, None);
 }

@@ -77,6 +77,8 @@ class Inputs:
     has more than the job."""
     storage_rate: float | None = None
     """Bytes a second to which the disk of each node was limited, if it was."""
+    scattered_input: bool = False
+    """Whether the input lies on the disks of all nodes, and any node may read any of it."""
     full_share: float = 0.0
     """Share of the run in which a machine whose parts are nodes had no idle core."""
     is_application: bool = False
@@ -391,6 +393,8 @@ def _run(path: Path) -> Inputs:
         log=fspath(path / log) if (log := run.get("event_log")) else "",
         window=_window(run),
         storage_rate=limits.get("disk_bytes_per_s") if limits else None,
+        # Local nodes with disks of their own: `gordon.workload.run` spreads the input over them.
+        scattered_input=bool(limits and limits.get("disk_bytes")),
         full_share=_full_share(run),
     )
 

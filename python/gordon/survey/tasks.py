@@ -55,6 +55,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             "traces": inputs.paths,
             "lags": inputs.lags,
             "storage_rate": inputs.storage_rate,
+            "scattered_input": inputs.scattered_input,
             "full_share": inputs.full_share,
             "nodes": request.numbers or [],
             "partitions": request.partitions,

@@ -8,6 +8,7 @@
 
 use super::application::{AppStage, AppTask, Application};
 use super::cached::{Block, Recompute};
+use super::scattered::conflict;
 use super::speeds::Speeds;
 use super::warm_up::{First, WarmUp};
 use super::{median, turn};
@@ -21,6 +22,8 @@ pub struct TracedNode {
     pub storage: Option<[f64; 2]>,
     /// Heap of an executor in bytes.
     pub heap: f64,
+    /// Whether tasks read the disks of all nodes.
+    pub is_scattered: bool,
     /// By stage, CPU seconds of the nodes for each second that the engine counted; 1 where nothing
     /// was traced.
     pub counted: Vec<f64>,
@@ -55,6 +58,8 @@ pub struct TaskDemand {
     pub recompute: Recompute,
     /// The share of its bytes for which it waited; above 1 if other nodes used its storage.
     pub waited: f64,
+    /// Tasks of its stage.
+    pub peers: u32,
     /// Bytes on disk for each byte that is spilled.
     pub spill_ratio: f64,
     /// Bytes of execution memory with which it would not spill.
@@ -81,7 +86,11 @@ impl Demands {
             let recorded = &application.tasks[stage.tasks.clone()];
             let of_stage = &mut tasks[stage.tasks.clone()];
             for (demand, task) in of_stage.iter_mut().zip(recorded) {
-                *demand = demand_of(task, application, traced, [counted, in_stages]);
+                let peers = stage.tasks_total();
+                *demand = demand_of(task, application, traced, [counted, in_stages], peers);
+            }
+            if traced.is_scattered {
+                wait_alike(of_stage);
             }
             let secs = of_stage.iter().map(|demand| demand.work + demand.uncounted);
             let warm_up = WarmUp::of(recorded.iter().map(|task| task.first).zip(secs));
@@ -102,6 +111,16 @@ impl Demands {
     }
 }
 
+/// Lets all tasks of a stage wait for the same share of their bytes: which of them met another one on
+/// a disk was chance, and how often tasks meet is computed.
+fn wait_alike(tasks: &mut [TaskDemand]) {
+    let bytes = |task: &TaskDemand| task.moved.iter().sum::<f64>();
+    let all: f64 = tasks.iter().map(bytes).sum();
+    let waited: f64 = tasks.iter().map(|task| bytes(task) * task.waited).sum();
+    let share = if all > 0.0 { (waited / all).min(1.0) } else { 0.0 };
+    tasks.iter_mut().for_each(|task| task.waited = share);
+}
+
 /// The share of the bytes that tasks write which storage has written before the last stage ends.
 fn written_in_stages(application: &Application) -> f64 {
     let replicas = f64::from(application.recorded_replicas());
@@ -110,13 +129,15 @@ fn written_in_stages(application: &Application) -> f64 {
     if written > 0.0 { (1.0 - application.written_back / written).max(0.0) } else { 1.0 }
 }
 
-/// What a task needs, of a stage whose nodes computed `counted` seconds for each that the engine
-/// counted, of an application that wrote the share `in_stages` of its bytes before its end.
+/// What a task needs, of a stage of `peers` tasks whose nodes computed `counted` seconds for each that
+/// the engine counted, of an application that wrote the share `in_stages` of its bytes before its
+/// end.
 fn demand_of(
     task: &AppTask,
     application: &Application,
     traced: &TracedNode,
     [counted, in_stages]: [f64; 2],
+    peers: u32,
 ) -> TaskDemand {
     let (stretch, speed) =
         (traced.speeds.stretch(task.concurrent), traced.speeds.of_core(task.concurrent));
@@ -134,17 +155,24 @@ fn demand_of(
     // A cached block comes from memory.
     let input = if task.block == Block::Found { 0.0 } else { task.input };
     let bytes = [input + spilled, written + copied + spilled];
-    let seconds = traced.storage.map_or(0.0, |[read, write]| bytes[0] / read + bytes[1] / write);
-    let seconds = seconds * task.concurrent;
-    // Nodes that wait longer than their own bytes take read what is on the storage of others.
-    let most = match traced.counted.is_empty() {
-        true => 1.0,
-        false => f64::from(application.executors.hosts.max(1)),
+    let hosts = f64::from(application.executors.hosts.max(1));
+    let [reading, writing] =
+        traced.storage.map_or([0.0; 2], |rates| [0, 1].map(|op: usize| bytes[op] / rates[op]));
+    let conflict = match traced.is_scattered {
+        true => {
+            let readers = application.executors.slots_total().min(peers);
+            conflict(reading, run - rest, f64::from(readers), hosts)
+        }
+        false => 1.0,
     };
+    let seconds = (reading * conflict + writing) * task.concurrent;
+    // Nodes that wait longer than their own bytes take read what is on the storage of others.
+    let most = if traced.counted.is_empty() { 1.0 } else { hosts / conflict };
     let waited = if seconds > 0.0 { (rest / seconds).min(most) } else { 0.0 };
     let waiting = waited * seconds;
     // More bytes than the storage moves in the time of the task were in the page cache.
-    let on_disk = if seconds > 0.0 { share(run, seconds) } else { 1.0 };
+    let alone = (reading + writing) * task.concurrent;
+    let on_disk = if alone > 0.0 { share(run, alone) } else { 1.0 };
     TaskDemand {
         scheduling: task.scheduling + application.turnaround,
         work: (task.cpu + more) * speed,
@@ -159,6 +187,7 @@ fn demand_of(
         files: [task.shuffle_written, task.output],
         recompute: Recompute::default(),
         waited: (waited / on_disk.max(f64::MIN_POSITIVE)).min(most),
+        peers,
         spill_ratio: if task.spilled > 0.0 { task.spilled_disk / task.spilled } else { 1.0 },
         memory: task.peak + task.spilled,
     }

@@ -248,7 +248,7 @@ impl<'a> TasksModel<'a> {
             let cluster = model.simulated(number);
             cluster.nodes.saturating_mul(cluster.node.slots)
         });
-        let first = Cluster { nodes: 1, replicas: 1, node: model.simulated(0).node };
+        let first = Cluster { nodes: 1, replicas: 1, ..model.simulated(0) };
         let Work { application, demands } = &model.work;
         model.durations = Durations::of(application, demands, &first, most.max().unwrap_or(1));
         Ok(model)
@@ -298,7 +298,8 @@ impl<'a> TasksModel<'a> {
         let held = Held::of(&self.needs, &executor, nodes, Some(memory));
         let driver = self.survey.driver_speed;
         let node = node(&executor, speeds, storage, place.network, held, &self.traced, driver);
-        Cluster { nodes, replicas: self.replicas().min(nodes), node }
+        let is_scattered = self.survey.scattered_input;
+        Cluster { nodes, replicas: self.replicas().min(nodes), is_scattered, node }
     }
 
     /// Nodes that keep each byte of output, if there are as many.

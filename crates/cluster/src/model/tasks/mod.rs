@@ -23,6 +23,7 @@ mod placing;
 mod range;
 pub mod report;
 mod rows;
+mod scattered;
 pub mod simulate;
 mod slots;
 pub mod speeds;
@@ -79,6 +80,10 @@ pub struct TasksSurvey {
     /// Share of the run in which the machine of which the recorded nodes are parts had no idle core.
     #[serde(default)]
     pub full_share: f64,
+    /// Whether the files that the tasks read lie on the disks of all nodes, so that tasks read the
+    /// disks of others as well as their own.
+    #[serde(default)]
+    pub scattered_input: bool,
     /// Numbers of nodes to compare. Default: 12 numbers from 1 to 64, and the recorded number.
     #[serde(default)]
     pub nodes: Vec<u32>,

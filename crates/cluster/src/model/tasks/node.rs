@@ -3,6 +3,7 @@
 use super::cached::Recompute;
 use super::demand::TaskDemand;
 use super::memory::Held;
+use super::scattered::conflict;
 use super::speeds::Speeds;
 
 /// A cluster of equal nodes.
@@ -12,8 +13,26 @@ pub struct Cluster {
     pub nodes: u32,
     /// Nodes that keep each byte of output.
     pub replicas: u32,
+    /// Whether tasks read the disks of all nodes.
+    pub is_scattered: bool,
     /// Each of them.
     pub node: TaskNode,
+}
+
+impl Cluster {
+    /// Seconds of reading the input of a task for each second that it takes from the disk of its
+    /// own node.
+    fn conflict(&self, demand: &TaskDemand) -> f64 {
+        if !self.is_scattered {
+            return 1.0;
+        }
+        let node = &self.node;
+        let computing = (demand.work + demand.uncounted) / node.speeds.each(node.slots);
+        let think = computing + demand.gc + demand.fetch;
+        let readers = (self.nodes * node.slots).min(demand.peers);
+        let secs = demand.moved[0] / node.storage[0];
+        conflict(secs, think, f64::from(readers), f64::from(self.nodes))
+    }
 }
 
 /// A node with its executors.
@@ -140,7 +159,7 @@ impl TaskPhases {
             false => Recompute::default(),
         };
         let evicted = secs([recompute.read, 0.0]);
-        let moved = secs(demand.moved);
+        let moved = secs([demand.moved[0] * cluster.conflict(demand), demand.moved[1]]);
         let disk = moved * demand.waited + spill + evicted;
         let of_disk = |secs: f64| if secs > 0.0 { secs / disk } else { 0.0 };
         // Each node also writes the copies of others, and the link carries them.

@@ -161,6 +161,15 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
              storage of a design moves fewer than they compute on; the range has all bytes",
         );
     }
+    if model.survey.scattered_input {
+        add(
+            "input",
+            "on the disks of all nodes".into(),
+            "where the files are that tasks read: as in the run, where tasks read the disks of \
+             other nodes as well as their own; a file system that places tasks near their data, \
+             as HDFS does, takes less time where disks limit",
+        );
+    }
     if !model.has_traces {
         add(
             "cores.recorded",

@@ -93,6 +93,7 @@ fn part_of(recorded: &[TaskDemand], at: u32, count: u32) -> TaskDemand {
     let mut part = TaskDemand {
         recompute: Recompute { work: 0.0, read: 0.0, ..recorded[middle].recompute },
         warm_up: recorded[middle].warm_up,
+        peers: count,
         ..TaskDemand::default()
     };
     let (mut waited, mut spilled) = (0.0, 0.0);

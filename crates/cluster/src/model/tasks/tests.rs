@@ -30,7 +30,7 @@ fn node(slots: u32) -> TaskNode {
 }
 
 fn cluster(nodes: u32, slots: u32) -> Cluster {
-    Cluster { nodes, replicas: 1, node: node(slots) }
+    Cluster { nodes, replicas: 1, is_scattered: false, node: node(slots) }
 }
 
 /// An application of stages with these numbers of tasks. Each stage waits for the one before it.
@@ -136,6 +136,47 @@ fn the_storage_of_a_node_is_shared() {
     near(outcome.time, 4.0);
     near(outcome.parts[Part::Disk as usize], 4.0);
     near(time(&application, &[demand; 4], &cluster(2, 4)), 2.0);
+}
+
+#[test]
+fn tasks_that_read_the_disks_of_all_nodes_meet_on_some_of_them() {
+    let application = chain(&[8]);
+    let demand = TaskDemand { moved: [100e6, 0.0], waited: 1.0, peers: 8, ..TaskDemand::default() };
+    let of = |nodes: u32, is_scattered: bool| {
+        let cluster = Cluster { is_scattered, ..cluster(nodes, 1) };
+        time(&application, &[demand; 8], &cluster)
+    };
+    near(of(1, true), 8.0);
+    near(of(2, false), 4.0);
+    // 2 readers move 2 / 3 of what 2 disks can.
+    near(of(2, true), 6.0);
+    // Of 64 nodes, 8 read.
+    near(of(64, true), 1.0 + 7.0 / 64.0);
+}
+
+#[test]
+fn waiting_for_others_on_a_disk_is_not_the_work_of_a_task() {
+    let mut application = chain(&[8]);
+    application.executors = Executors { count: 2, hosts: 2, ..application.executors };
+    for (at, task) in application.tasks.iter_mut().enumerate() {
+        // Each second one met another one.
+        let wall = if at % 2 == 0 { 1.0 } else { 2.0 };
+        *task = AppTask { wall, concurrent: 1.0, input: 100e6, ..*task };
+    }
+    let traced = TracedNode {
+        speeds: Speeds::new(1.0, |_| 1.0),
+        storage: Some([100e6, 100e6]),
+        heap: 1e9,
+        is_scattered: true,
+        counted: vec![1.0],
+    };
+    let found = Demands::of(&application, &traced).tasks;
+    let on = |nodes: u32| {
+        let cluster = Cluster { is_scattered: true, ..cluster(nodes, 1) };
+        time(&application, &found, &cluster)
+    };
+    near(on(2), 6.0);
+    near(on(1), 8.0);
 }
 
 #[test]
@@ -394,6 +435,7 @@ fn tasks_read_on_a_node_take_the_same_time_on_it() {
         speeds: Speeds::new(1.0, |_| 1.0),
         storage: Some([100e6, 100e6]),
         heap: 1e9,
+        is_scattered: false,
         counted: Vec::new(),
     };
     let found = Demands::of(&application, &traced).tasks;
@@ -438,6 +480,7 @@ fn bytes_that_are_written_back_at_the_end_are_not_written_before() {
         speeds: Speeds::new(1.0, |_| 1.0),
         storage: Some([100e6, 100e6]),
         heap: 1e9,
+        is_scattered: false,
         counted: Vec::new(),
     };
     for (back, moved, waited) in [(0.0, 80e6, 1.0), (120e6, 40e6, 1.0), (300e6, 0.0, 0.0)] {
@@ -463,6 +506,7 @@ fn tasks_may_wait_for_a_node_that_serves_all() {
         speeds: Speeds::new(1.0, |_| 1.0),
         storage: Some([100e6, 100e6]),
         heap: 1e9,
+        is_scattered: false,
         counted: vec![1.0],
     };
     let fast = |wall: f64, application: &mut Application, traced: &TracedNode| {

@@ -47,7 +47,7 @@ pub(super) fn traced_node(
     #[allow(clippy::cast_precision_loss)]
     let heap = application.settings.executor_memory.0 as f64;
     let counted = counted(survey, application, streams);
-    TracedNode { speeds, storage, heap, counted }
+    TracedNode { speeds, storage, heap, is_scattered: survey.scattered_input, counted }
 }
 
 /// Share of their cores that the nodes left idle while stages ran, other than by a quota that was
@@ -111,12 +111,17 @@ fn covered(
 ) -> impl Iterator<Item = (&JobSample, f64)> {
     let mut from = lag as f64 * stream.samples.first().map_or(0.0, |sample| sample.span);
     stream.samples.iter().filter(|sample| sample.span > 0.0).map(move |sample| {
-        let to = from + sample.span;
-        let covered = (end.min(to) - start.max(from)).max(0.0);
-        from = to;
-        // The difference of two sums may be above the span of a sample, in the last digit.
-        (sample, (covered / sample.span).min(1.0))
+        let share = share_of((start, end), from, sample.span);
+        from += sample.span;
+        (sample, share)
     })
+}
+
+/// The share of a sample of `span` seconds from `from` that a window covers.
+fn share_of((start, end): (f64, f64), from: f64, span: f64) -> f64 {
+    let covered = end.min(from + span) - start.max(from);
+    // The difference may be above the span in its last digit.
+    (covered / span).clamp(0.0, 1.0)
 }
 
 /// By stage: CPU seconds of the nodes while it ran, for each second that the engine counted of all
@@ -148,4 +153,23 @@ fn counted(survey: &TasksSurvey, application: &Application, streams: &[JobStream
         ratio.clamp(1.0, MOST_COUNTED)
     };
     application.stages.iter().map(ratio).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_of;
+
+    #[test]
+    fn a_window_covers_each_sample_once_at_most() {
+        let (mut from, mut sum) = (0.0, 0.0);
+        for number in 0..60 {
+            let span = 1.000_012_3 + f64::from(number) * 1e-7;
+            let share = share_of((0.0, 1e9), from, span);
+            assert!((0.999_999..=1.0).contains(&share), "{share}");
+            assert_eq!(share.ceil(), 1.0);
+            sum += share_of((10.5, 20.25), from, span) * span;
+            from += span;
+        }
+        assert!((sum - 9.75).abs() < 1e-9);
+    }
 }
