@@ -227,13 +227,15 @@ impl Run<'_> {
 /// each with the driver's time before it and its longest task alone on a node.
 pub fn critical_path(application: &Application, demands: &[TaskDemand], cluster: &Cluster) -> f64 {
     let node = &cluster.node;
+    // A task alone meets no other one on a disk.
+    let apart = Cluster { is_scattered: false, ..cluster.clone() };
     let startup = application.startup * node.startup_ratio;
     let mut ends: Vec<f64> = Vec::with_capacity(application.stages.len());
     for stage in &application.stages {
         let after = stage.after.iter().map(|at| ends[*at]).fold(0.0, f64::max);
         let since = if stage.after_startup { startup } else { after };
         let submitted = since + stage.driver * node.driver_ratio;
-        let alone = |task: &TaskDemand| TaskPhases::of(task, cluster).alone(node);
+        let alone = |task: &TaskDemand| TaskPhases::of(task, &apart).alone(node);
         let longest = demands[stage.tasks.clone()].iter().map(alone).fold(0.0, f64::max);
         ends.push(submitted.max(startup) + longest);
     }

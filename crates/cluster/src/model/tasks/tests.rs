@@ -152,6 +152,8 @@ fn tasks_that_read_the_disks_of_all_nodes_meet_on_some_of_them() {
     near(of(2, true), 6.0);
     // Of 64 nodes, 8 read.
     near(of(64, true), 1.0 + 7.0 / 64.0);
+    let many = Cluster { is_scattered: true, ..cluster(64, 1) };
+    near(critical_path(&application, &[demand; 8], &many), 1.0);
 }
 
 #[test]
