@@ -293,6 +293,21 @@ def pairs(results: Json, how: str, *, is_same_series: bool = True) -> list[Json]
     return [pair | {"weight": 1 / sharing[_configurations(pair)]} for pair in found]
 
 
+def of_themselves(results: Json, how: str) -> list[Json]:
+    """The prediction of each run's own configuration with what that run took."""
+    timed = "log_s" if how == "log" else "run_s"
+    found = []
+    for of_job in results["jobs"].values():
+        for name, of in of_job.items():
+            for secs, predicted in zip(of[timed], of[how], strict=True):
+                if name in predicted:
+                    one = predicted[name]
+                    times = {"time": one["time_s"], "low": one["time_s_low"]}
+                    high = one["time_s_high"]
+                    found.append({"measured": secs, **times, "high": high, "weight": 1.0})
+    return found
+
+
 def _configurations(pair: Json) -> tuple[str, str, str]:
     """The job and the two configurations of a pair."""
     return pair["job"], pair["source"], pair["target"]
@@ -517,6 +532,13 @@ def page(results: Json) -> str:
             lines += [
                 f"Across series: {_count(others)} pairs, median error {median:.1f} %,"
                 f" p90 {p90:.1f} %, {inside(others):.0%} in the range.",
+                "",
+            ]
+        if own_ones := of_themselves(results, how):
+            median, largest = (error_at(own_ones, share, predicted_time) for share in (0.5, 1.0))
+            lines += [
+                "Of its own configuration a run is predicted with a median error of"
+                f" {median:.1f} %, at most {largest:.1f} %.",
                 "",
             ]
         lines += [

@@ -75,6 +75,7 @@ def test_errors_and_ranges_are_those_of_other_configurations(script: Any) -> Non
     assert script.sparklens(found[0]) == 18.0
     page = script.page(results())
     assert "| tasks | 2 | 25.0 % | 50.0 % | 50% |" in page
+    assert "a run is predicted with a median error of 0.0 %, at most 0.0 %" in page
     assert "## By event logs alone" not in page
 
 
