@@ -668,6 +668,37 @@ def test_a_key_of_a_result_is_said_in_words(key: str, said: tuple[str, str]) -> 
     assert words.of_result(key) == said
 
 
+@pytest.mark.parametrize(
+    ("key", "head"),
+    [
+        ("write_amplification", "write amplification"),
+        ("write.latency_us.p99", "write latency p99, us"),
+        ("host.queue_depth.mean", "host queue depth mean"),
+        ("read.bandwidth_mb_s", "read bandwidth, MB/s"),
+    ],
+)
+def test_a_column_of_a_result_has_words_and_a_unit(key: str, head: str) -> None:
+    assert words.column(key) == head
+
+
+def test_a_screen_and_a_page_have_words_for_results_and_keys_for_ranges(
+    run: Run, write: Write
+) -> None:
+    objectives = "objectives = ['write.latency_us.p99:min', 'write_amplification:min']\n"
+    ranges = "[ranges]\nftl.write_points = [1, 2]\n"
+    path = write(f'command = "flash bench"\n{objectives}{SMALL}\n{ranges}')
+    ran = run("sweep", path, "-o", "out.parquet", "--report", "out.html", "--json", "out.json")
+    assert ran.status == 0, ran.err
+    assert "by 99th percentile of the write latency, the least first:" in ran.out
+    assert "  ftl.write_points  write latency p99, us  write amplification" in ran.out
+    tables = re.sub("<script.*?</script>", "", Path("out.html").read_text(), flags=re.DOTALL)
+    for text in (ran.out, tables):
+        assert "write_amplification" not in text
+        assert "latency_us" not in text
+        assert "ftl.write_points" in text
+    assert json.loads(Path("out.json").read_text())["objectives"][1] == "write_amplification:min"
+
+
 def test_the_heading_and_the_figures_of_a_page_have_no_keys(write: Write) -> None:
     objectives = "objectives = ['write.latency_us.p99:min', 'write_amplification:min']\n"
     text = f'command = "flash bench"\n{objectives}{SMALL}\n[ranges]\nqueue_depth = [1, 2]\n'

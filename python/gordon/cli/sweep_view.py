@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted
 from gordon.report.page import plain, sig
+from gordon.sweep import words
+from gordon.sweep.config import Objective
 from gordon.sweep.result import SweepReport
 from gordon.untyped import Row
 
@@ -18,20 +20,26 @@ TEXTS = 3
 def show(console: Output, result: SweepReport) -> None:
     rows = result["rows"]
     console.text(summary(result))
-    names = [one.rpartition(":")[0] for one in result["objectives"]]
+    objectives = [Objective(*one.rsplit(":", 1)) for one in result["objectives"]]
+    names = [one.name for one in objectives]
     best = [row for row in _ranked(result) if row["error"] is None][:BEST]
     if best:
         several = len(names) > 1
-        console.text(f"best by {result['objectives'][0].replace(':', ', ')}:")
+        degree = "least" if objectives[0].way == "min" else "largest"
+        console.text(f"by {words.of_result(names[0])[0]}, the {degree} first:")
         console.table(
             [
                 *([Column("", ["*" if row.get("pareto") else "" for row in best])] * several),
                 *(Column(key, [plain(row[key]) for row in best]) for key in result["ranges"]),
-                *(Column(name, [sig(row.get(name)) for row in best], right=True) for name in names),
+                *(
+                    Column(words.column(name), [sig(row.get(name)) for row in best], right=True)
+                    for name in names
+                ),
             ]
         )
     if result["pareto"]:
-        console.text(f"* on the Pareto front of {' and '.join(names)}: {len(result['pareto'])}")
+        front = words.listed([words.of_result(name)[0] for name in names])
+        console.text(f"* on the Pareto front of {front}: {len(result['pareto'])}")
     _counts(console, "failed", (row["error"].splitlines()[0] for row in rows if row["error"]))
     texts = (row["warnings"] for row in rows if row.get("warnings"))
     _counts(console, "warning", (line for text in texts for line in text.splitlines()))
@@ -60,7 +68,6 @@ def summary(result: SweepReport) -> str:
 
 def _ranked(result: SweepReport) -> list[Row]:
     """The rows by the first objective, the best first."""
-    from gordon.sweep.config import Objective
     from gordon.sweep.rows import best
 
     return best(result["rows"], Objective(*result["objectives"][0].rsplit(":", 1)))

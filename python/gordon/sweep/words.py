@@ -1,5 +1,5 @@
-"""The keys of results and of options in words, for sentences and axes. Tables keep the keys, which
-are the columns of the file."""
+"""The keys of results and of options in words. Results have words and units everywhere; a range
+keeps its key in tables, because that is what `--set` takes. Files keep all keys."""
 
 import re
 from typing import Any
@@ -45,6 +45,15 @@ def of_result(key: str) -> tuple[str, str]:
         else:
             words.append(part.removesuffix(end).replace("_", " "))
     return figure + " ".join(words), unit
+
+
+def column(key: str) -> str:
+    """The head of a column of an objective: `write latency p99, us`."""
+    what, unit = of_result(key)
+    figure = key.rpartition(".")[2]
+    if figure in _FIGURES or re.fullmatch(r"p\d\d+", figure):
+        what = f"{of_result(key.rpartition('.')[0])[0]} {figure}"
+    return f"{what}{unit and ', '}{unit}"
 
 
 def value(number: float, unit: str) -> str:
