@@ -90,24 +90,22 @@ def change(
         raise _unknown(paths(kind, items), key, "key", leaf, sorted(known), path)
     if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
         raise not_a_value(key, path)
-    parsed = _parse(text)
-    if isinstance(parsed, float) and not isfinite(parsed):
+    new = _value(text, known[leaf], schema)
+    if isinstance(new, float) and not isfinite(new):
+        choices = _choices(known[leaf], schema)
+        examples = [one for choice in choices for one in choice.get("examples", [])]
         raise GordonError(
-            f"--set {key}={text}: not a finite number", f"--set {key}=1.5", kind="not-finite"
+            f"--set {key}={text}: not a finite number",
+            f"--set {key}={examples[0] if examples else 1.5}",
+            kind="not-finite",
         )
-    for new in (parsed, text):
-        table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
-        whole = changed
-        if items:
-            whole = {items: [deepcopy(changed)]}
-            if resolve is not None:
-                resolve(whole[items])
-        error = _refused(kind, whole, f"{key}={text}")
-        if error is None:
-            return
-        # A text or a word may read as a number. A quantity without a unit stays an error.
-        if not error.message.endswith(("expected a string", "expected value")):
-            break
+    table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
+    whole = changed
+    if items:
+        whole = {items: [deepcopy(changed)]}
+        if resolve is not None:
+            resolve(whole[items])
+    error = _refused(kind, whole, f"{key}={text}")
     if error is not None:
         raise error
 
@@ -222,6 +220,41 @@ def _is_map(field: Table, schema: Table) -> bool:
 
 def _has_address(field: Table) -> bool:
     return "Sourced_" in json.dumps(field)
+
+
+def _value(text: str, field: Table, schema: Table) -> Any:
+    """The value of a field that a text gives. A number, a truth value or a list is a text where the
+    field takes texts, but none of these; a quantity without its unit stays a number, which the core
+    refuses."""
+    parsed = _parse(text)
+    if isinstance(parsed, str):
+        return parsed
+    choices = list(_choices(field, schema))
+    if any(kind in _TYPES[type(parsed)] for choice in choices for kind in _types(choice)):
+        return parsed
+    takes_text = any("string" in _types(one) and "pattern" not in one for one in choices)
+    return text if takes_text else parsed
+
+
+#: The JSON types that a value may have.
+_TYPES = {bool: ("boolean",), int: ("integer", "number"), float: ("number",), list: ("array",)}
+
+
+def _choices(field: Table, schema: Table) -> Iterator[Table]:
+    """The schemas of the plain values that a field may have."""
+    if "$ref" in field:
+        field = schema["$defs"][field["$ref"].rsplit("/", 1)[1]]
+    inner = field.get("anyOf", []) + field.get("oneOf", [])
+    if not inner:
+        yield field
+    for choice in inner:
+        yield from _choices(choice, schema)
+
+
+def _types(field: Table) -> list[str]:
+    """The JSON types of a schema of a plain value."""
+    kind = field.get("type", [])
+    return kind if isinstance(kind, list) else [kind]
 
 
 def _parse(text: str) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gordon import flash
+from gordon import flash, settings
 
 from conftest import SMALL, Json, Run, mqsim, raises
 
@@ -25,6 +26,10 @@ from conftest import SMALL, Json, Run, mqsim, raises
         ("capacity=much", "--set capacity=much: expected a number and a unit", ""),
         ("timing.read=foo", "--set timing.read=foo: expected a number and a unit", ""),
         ("timing.read=25", "--set timing.read=25: expected a time in quotes", ""),
+        ("timing.read=[25]", "--set timing.read=[25]: expected a quantity with its unit", ""),
+        ("ftl.bypass=1", "--set ftl.bypass=1: expected a boolean", ""),
+        ("host.latency=inf", "not a finite number", "--set host.latency=25us"),
+        ("price=nan", "not a finite number", "--set price=1.5"),
     ],
 )
 def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hint: str) -> None:
@@ -33,6 +38,36 @@ def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hin
     assert what in ran.err
     assert hint in ran.err
     assert ran.err.startswith("error: ")
+
+
+@pytest.mark.parametrize("text", ["nan", "1e400", "12", "true", "[1, 2]"])
+def test_a_text_may_look_like_another_value(text: str) -> None:
+    made: dict[str, Any] = {}
+    settings.change("flash", made, "summary", text)
+    assert made == {"summary": text}
+    # A word of a list that looks like one is the error of the word.
+    with raises("config-error", "ftl.victim", "`greedy`"):
+        settings.change("flash", made, "ftl.victim", text)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "value"),
+    [
+        ("spare", "0.2", 0.2),
+        ("spare", "20%", "20%"),
+        ("ftl.bypass", "false", False),
+        ("ftl.write_points", "4", 4),
+        ("timing.read", '["5us", "6us"]', ["5us", "6us"]),
+        ("timing.read", "5us", "5us"),
+    ],
+)
+def test_the_schema_says_how_a_value_is_read(path: str, text: str, value: object) -> None:
+    made: dict[str, Any] = {}
+    settings.change("flash", made, path, text)
+    for key in path.split("."):
+        made = made[key]
+    assert made["value"] == value
+    assert type(made["value"]) is type(value)
 
 
 @pytest.mark.parametrize(
