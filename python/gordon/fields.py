@@ -37,6 +37,13 @@ KINDS = {
     "SortResult": ["gordon.sort.run.TimedSort"],
     "GenerateResult": ["gordon.sort.data.GeneratedFile"],
     "ValidateResult": ["gordon.sort.data.Checked"],
+    "TuneResult": ["gordon.sort.tune.report.TuneReport"],
+    "SteerResult": ["gordon.sort.tune.report.SteerReport"],
+    "ExtrapolateResult": ["gordon.sort.systems.report.Extrapolation"],
+    "PaperResult": [
+        *("gordon.reproduce.row.Comparison", "gordon.reproduce.joulesort.report.Study"),
+    ],
+    "RewriteResult": ["gordon.reproduce.rewriting_report.Rewritten"],
     "StorageResult": ["gordon.storage.result.Measured", "gordon.storage.result.Modelled"],
     "GridSurvey": ["gordon.survey.results.GridResult"],
     "JobSurvey": ["gordon.survey.results.JobResult"],

@@ -36,6 +36,7 @@ from gordon.disk.fit.report import Goodness as _disk_fit_report_Goodness
 from gordon.disk.fit.report import Parameters as _disk_fit_report_Parameters
 from gordon.disk.fit.report import Probed as _disk_fit_report_Probed
 from gordon.energy.account import Account as _energy_account_Account
+from gordon.energy.meter import MeterAbout as _energy_meter_MeterAbout
 from gordon.energy.record import Report as _energy_record_Report
 from gordon.energy.record import Spread as _energy_record_Spread
 from gordon.energy.record import Used as _energy_record_Used
@@ -158,6 +159,15 @@ from gordon.reports.workload import SourceFactsFolder as _reports_workload_Sourc
 from gordon.reports.workload import SourceFactsPackage as _reports_workload_SourceFactsPackage
 from gordon.reports.workload import WebConfig as _reports_workload_WebConfig
 from gordon.reports.workload import WebReport as _reports_workload_WebReport
+from gordon.reproduce.joulesort.report import Claimed as _reproduce_joulesort_report_Claimed
+from gordon.reproduce.joulesort.report import Study as _reproduce_joulesort_report_Study
+from gordon.reproduce.rewriting_report import Explained as _reproduce_rewriting_report_Explained
+from gordon.reproduce.rewriting_report import MeanTrial as _reproduce_rewriting_report_MeanTrial
+from gordon.reproduce.rewriting_report import Rewritten as _reproduce_rewriting_report_Rewritten
+from gordon.reproduce.rewriting_report import RoundTrial as _reproduce_rewriting_report_RoundTrial
+from gordon.reproduce.row import Comparison as _reproduce_row_Comparison
+from gordon.reproduce.row import Item as _reproduce_row_Item
+from gordon.reproduce.row import Summary as _reproduce_row_Summary
 from gordon.result import Result
 from gordon.run.report import Engine as _run_report_Engine
 from gordon.run.report import Limits as _run_report_Limits
@@ -173,6 +183,23 @@ from gordon.sort.data import FromVersion as _sort_data_FromVersion
 from gordon.sort.data import GeneratedFile as _sort_data_GeneratedFile
 from gordon.sort.data import Part as _sort_data_Part
 from gordon.sort.run import TimedSort as _sort_run_TimedSort
+from gordon.sort.systems.report import Extrapolation as _sort_systems_report_Extrapolation
+from gordon.sort.systems.report import Fitted as _sort_systems_report_Fitted
+from gordon.sort.systems.report import OwnRun as _sort_systems_report_OwnRun
+from gordon.sort.systems.report import Plateaus as _sort_systems_report_Plateaus
+from gordon.sort.systems.report import SystemRow as _sort_systems_report_SystemRow
+from gordon.sort.tune.live import Step as _sort_tune_live_Step
+from gordon.sort.tune.point import Chosen as _sort_tune_point_Chosen
+from gordon.sort.tune.point import Settings as _sort_tune_point_Settings
+from gordon.sort.tune.report import FolderDevice as _sort_tune_report_FolderDevice
+from gordon.sort.tune.report import LoadReport as _sort_tune_report_LoadReport
+from gordon.sort.tune.report import Passes as _sort_tune_report_Passes
+from gordon.sort.tune.report import PassSets as _sort_tune_report_PassSets
+from gordon.sort.tune.report import SteerReport as _sort_tune_report_SteerReport
+from gordon.sort.tune.report import TuneReport as _sort_tune_report_TuneReport
+from gordon.sort.tune.search import Gain as _sort_tune_search_Gain
+from gordon.sort.tune.search import TrialReport as _sort_tune_search_TrialReport
+from gordon.sort.tune.telemetry import Export as _sort_tune_telemetry_Export
 from gordon.storage.result import Measured as _storage_result_Measured
 from gordon.storage.result import Modelled as _storage_result_Modelled
 from gordon.storage.result import Provenance as _storage_result_Provenance
@@ -1711,6 +1738,191 @@ class ValidateResult(Result[_sort_data_Checked]):
     def __getitem__(self, key: Literal["time_s"]) -> float: ...
     @overload
     def __getitem__(self, key: Literal["provenance"]) -> _sort_data_FromVersion: ...
+
+class TuneResult(Result[_sort_tune_report_TuneReport]):
+    version: str
+    meter: _energy_meter_MeterAbout | None
+    date: str
+    device: list[_sort_tune_report_FolderDevice]
+    budget_s: float
+    spent_s: float
+    bytes: int
+    input: str | None
+    memory: str
+    temp: list[str]
+    objective: str
+    seed: int
+    interrupted: str | None
+    finished: bool
+    stopped: str
+    warnings: list[str]
+    noise: float
+    gain: _sort_tune_search_Gain
+    best: _sort_tune_point_Settings
+    chosen: _sort_tune_point_Chosen
+    trials: list[_sort_tune_search_TrialReport]
+    export: _sort_tune_telemetry_Export
+    steps: list[_sort_tune_live_Step]
+    toml: str
+    checked: bool
+    @overload  # type: ignore[override]
+    def __getitem__(
+        self, key: Literal["version", "kind", "date", "memory", "objective", "stopped", "toml"]
+    ) -> str: ...
+    @overload
+    def __getitem__(self, key: Literal["meter"]) -> _energy_meter_MeterAbout | None: ...
+    @overload
+    def __getitem__(self, key: Literal["device"]) -> list[_sort_tune_report_FolderDevice]: ...
+    @overload
+    def __getitem__(self, key: Literal["budget_s", "spent_s", "noise"]) -> float: ...
+    @overload
+    def __getitem__(self, key: Literal["bytes", "seed"]) -> int: ...
+    @overload
+    def __getitem__(self, key: Literal["input", "interrupted"]) -> str | None: ...
+    @overload
+    def __getitem__(self, key: Literal["temp", "warnings"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, key: Literal["finished", "checked"]) -> bool: ...
+    @overload
+    def __getitem__(self, key: Literal["gain"]) -> _sort_tune_search_Gain: ...
+    @overload
+    def __getitem__(self, key: Literal["best"]) -> _sort_tune_point_Settings: ...
+    @overload
+    def __getitem__(self, key: Literal["chosen"]) -> _sort_tune_point_Chosen: ...
+    @overload
+    def __getitem__(self, key: Literal["trials"]) -> list[_sort_tune_search_TrialReport]: ...
+    @overload
+    def __getitem__(self, key: Literal["export"]) -> _sort_tune_telemetry_Export: ...
+    @overload
+    def __getitem__(self, key: Literal["steps"]) -> list[_sort_tune_live_Step]: ...
+
+class SteerResult(Result[_sort_tune_report_SteerReport]):
+    version: str
+    date: str
+    device: str
+    set: list[str]
+    capacity_bytes: int
+    precondition: float
+    queue_depth: int
+    bytes: int
+    seed: int
+    loads: list[_sort_tune_report_LoadReport]
+    chosen: _sort_tune_point_Chosen
+    passes: _sort_tune_report_PassSets
+    together: list[_sort_tune_report_Passes]
+    gain: float
+    toml: str
+    @overload  # type: ignore[override]
+    def __getitem__(self, key: Literal["version", "kind", "date", "device", "toml"]) -> str: ...
+    @overload
+    def __getitem__(self, key: Literal["set"]) -> list[str]: ...
+    @overload
+    def __getitem__(
+        self, key: Literal["capacity_bytes", "queue_depth", "bytes", "seed"]
+    ) -> int: ...
+    @overload
+    def __getitem__(self, key: Literal["precondition", "gain"]) -> float: ...
+    @overload
+    def __getitem__(self, key: Literal["loads"]) -> list[_sort_tune_report_LoadReport]: ...
+    @overload
+    def __getitem__(self, key: Literal["chosen"]) -> _sort_tune_point_Chosen: ...
+    @overload
+    def __getitem__(self, key: Literal["passes"]) -> _sort_tune_report_PassSets: ...
+    @overload
+    def __getitem__(self, key: Literal["together"]) -> list[_sort_tune_report_Passes]: ...
+
+class ExtrapolateResult(Result[_sort_systems_report_Extrapolation]):
+    version: str
+    source: str
+    records: int
+    set: list[str]
+    run: _sort_systems_report_OwnRun | None
+    fitted: _sort_systems_report_Fitted
+    systems: list[_sort_systems_report_SystemRow]
+    warnings: list[str]
+    plateaus: _sort_systems_report_Plateaus
+    @overload  # type: ignore[override]
+    def __getitem__(self, key: Literal["kind"]) -> Literal["modelled"]: ...
+    @overload
+    def __getitem__(self, key: Literal["version", "source"]) -> str: ...
+    @overload
+    def __getitem__(self, key: Literal["records"]) -> int: ...
+    @overload
+    def __getitem__(self, key: Literal["set", "warnings"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, key: Literal["run"]) -> _sort_systems_report_OwnRun | None: ...
+    @overload
+    def __getitem__(self, key: Literal["fitted"]) -> _sort_systems_report_Fitted: ...
+    @overload
+    def __getitem__(self, key: Literal["systems"]) -> list[_sort_systems_report_SystemRow]: ...
+    @overload
+    def __getitem__(self, key: Literal["plateaus"]) -> _sort_systems_report_Plateaus: ...
+
+class PaperResult(Result[_reproduce_row_Comparison | _reproduce_joulesort_report_Study]):
+    version: str
+    not_compared: list[_reproduce_row_Item]
+    requests: int
+    summary: _reproduce_row_Summary
+    source: str
+    records: int
+    set: list[str]
+    run: _sort_systems_report_OwnRun | None
+    fitted: _sort_systems_report_Fitted
+    systems: list[_sort_systems_report_SystemRow]
+    warnings: list[str]
+    plateaus: _sort_systems_report_Plateaus
+    claims: _reproduce_joulesort_report_Claimed
+    @overload  # type: ignore[override]
+    def __getitem__(self, key: Literal["version", "source"]) -> str: ...
+    @overload
+    def __getitem__(self, key: Literal["items", "not_compared"]) -> list[_reproduce_row_Item]: ...
+    @overload
+    def __getitem__(self, key: Literal["requests", "records"]) -> int: ...
+    @overload
+    def __getitem__(self, key: Literal["summary"]) -> _reproduce_row_Summary: ...
+    @overload
+    def __getitem__(self, key: Literal["kind"]) -> Literal["modelled"]: ...
+    @overload
+    def __getitem__(self, key: Literal["set", "warnings"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, key: Literal["run"]) -> _sort_systems_report_OwnRun | None: ...
+    @overload
+    def __getitem__(self, key: Literal["fitted"]) -> _sort_systems_report_Fitted: ...
+    @overload
+    def __getitem__(self, key: Literal["systems"]) -> list[_sort_systems_report_SystemRow]: ...
+    @overload
+    def __getitem__(self, key: Literal["plateaus"]) -> _sort_systems_report_Plateaus: ...
+    @overload
+    def __getitem__(self, key: Literal["claims"]) -> _reproduce_joulesort_report_Claimed: ...
+
+class RewriteResult(Result[_reproduce_rewriting_report_Rewritten]):
+    version: str
+    date: str
+    export: _sort_tune_telemetry_Export
+    folder: str
+    mounted: str
+    bytes: int
+    rounds: int
+    seed: int
+    rows: list[_reproduce_rewriting_report_MeanTrial]
+    trials: list[_reproduce_rewriting_report_RoundTrial]
+    explained: list[_reproduce_rewriting_report_Explained]
+    @overload  # type: ignore[override]
+    def __getitem__(self, key: Literal["version", "kind", "date", "folder", "mounted"]) -> str: ...
+    @overload
+    def __getitem__(self, key: Literal["export"]) -> _sort_tune_telemetry_Export: ...
+    @overload
+    def __getitem__(self, key: Literal["bytes", "rounds", "seed"]) -> int: ...
+    @overload
+    def __getitem__(self, key: Literal["rows"]) -> list[_reproduce_rewriting_report_MeanTrial]: ...
+    @overload
+    def __getitem__(
+        self, key: Literal["trials"]
+    ) -> list[_reproduce_rewriting_report_RoundTrial]: ...
+    @overload
+    def __getitem__(
+        self, key: Literal["explained"]
+    ) -> list[_reproduce_rewriting_report_Explained]: ...
 
 class StorageResult(Result[_storage_result_Measured | _storage_result_Modelled]):
     points: list[_reports_storage_MeasuredPoint] | list[_reports_storage_SimulatedPoint]

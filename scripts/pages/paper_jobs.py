@@ -15,10 +15,11 @@ from typing import Any
 
 from gordon import bundled
 from gordon.human import binary, figures
-from gordon.reproduce import MEAN, Row, agreement, disk_use, flash_array, jobs
 from gordon.reproduce import designs as design_rows
+from gordon.reproduce import disk_use, flash_array
 from gordon.reproduce.papers import paper
-from gordon.reproduce.row import NEAR, TOLERANCE
+from gordon.reproduce.row import MEAN, NEAR, TOLERANCE, Row
+from gordon.reproduce.suite import agreement, jobs
 from gordon.run import folder as run_folder
 from gordon.workload.jobs import JOBS
 from markdown_pages import render, table
@@ -150,7 +151,7 @@ def intro(runs: dict[str, list[Path]], rows: Sequence[Row]) -> Json:
     each = [run_folder.read(run) for of_job in runs.values() for run in of_job]
     found = [
         [one.table, *(str(count) for count in (one.figures, one.agree, one.near))]
-        for one in agreement(rows)
+        for one in agreement([row.as_dict() for row in rows])
     ]
     return {
         "runs": len(each),

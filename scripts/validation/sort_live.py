@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from gordon.reproduce.rewriting import rewriting
+from gordon.reproduce import rewrite
 from gordon.sort.tune import tune
 from live_export import Export
 
@@ -89,7 +89,7 @@ def main() -> None:
             for steered in (True, False):
                 searches.append(searched(export, seed, steered=steered))
                 say(json.dumps(searches[-1]["gain"]))
-        report = rewriting(
+        report = rewrite(
             str(export.socket),
             export.files,
             records=REWRITTEN,

@@ -55,8 +55,7 @@ PLAIN = {
     ),
     *("flash.text", "energy.candidates", "energy.chosen", "energy.named", "run.is_run"),
     *("run.traces", "storage.is_kept", "sweep.load", "trace.formats", "trace.read"),
-    *("workload.plan", "workload.run_planned", "reproduce.agreement"),
-    *("reproduce.as_result", "reproduce.jobs", "reproduce.rows"),
+    *("workload.plan", "workload.run_planned"),
 }
 
 

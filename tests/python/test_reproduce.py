@@ -11,8 +11,8 @@ import pytest
 
 import paper_jobs
 import sadf
-from gordon import bundled, reproduce, survey
-from gordon.reproduce import array, costs, designs, disk_use, flash_array, flashcache
+from gordon import bundled, survey
+from gordon.reproduce import array, costs, designs, disk_use, flash_array, flashcache, suite
 from gordon.reproduce.disk_use import DiskUse
 from gordon.reproduce.flash_array import Load, Variant
 from gordon.reproduce.row import MEAN, Row
@@ -144,11 +144,11 @@ def test_runs_are_found_by_job_and_in_the_order_of_their_numbers(
         made(folder, short, "sort", number, nodes=1)
     made(folder, short, "randomwriter", 1, nodes=1)
     (folder / "sort" / "logs").mkdir()
-    found = reproduce.jobs(folder)
+    found = suite.jobs(folder)
     assert list(found) == ["randomwriter", "sort"]
     assert [run.name for run in found["sort"]] == ["1", "2", "10"]
     with raises("no-runs", str(tmp_path / "nothing")):
-        reproduce.jobs(tmp_path / "nothing")
+        suite.jobs(tmp_path / "nothing")
 
 
 def test_table_2_has_every_job_and_the_papers_figures() -> None:
@@ -158,7 +158,7 @@ def test_table_2_has_every_job_and_the_papers_figures() -> None:
 
 
 def test_disk_use_is_the_mean_of_the_runs_for_each_gb_of_input(runs: Path) -> None:
-    use = disk_use.of("identity", reproduce.jobs(runs)["identity"])
+    use = disk_use.of("identity", suite.jobs(runs)["identity"])
     assert (use.read, use.write, use.size_bytes) == pytest.approx((1.1, 1.2, 1e6))
     assert use.cpu_s_per_gb == 2000
     read, each, write, last = disk_use.rows([use])
@@ -216,7 +216,7 @@ def test_reasons_of_reads_depend_on_what_was_read(made_use: DiskUse, reason: str
 
 
 def test_bandwidth_is_bytes_over_the_device_time_of_the_survey(runs: Path) -> None:
-    found = reproduce.jobs(runs)
+    found = suite.jobs(runs)
     ticks: list[tuple[int, int]] = []
     one, other = flash_array.simulate(found, lambda *at: ticks.append(at), [PLAIN, SMALL])
     assert ticks == [(1, 4), (2, 4), (3, 4), (4, 4)]
@@ -291,7 +291,7 @@ def test_arrays_are_compared_with_what_the_text_says_about_figure_5() -> None:
 
 
 def test_designs_are_compared_by_job_and_in_the_mean(runs: Path) -> None:
-    results = designs.run(reproduce.jobs(runs))
+    results = designs.run(suite.jobs(runs))
     assert list(results) == ["identity", "sort", MEAN]
     rows = designs.rows(results)
     of = {(row.table, row.job, row.what): row for row in rows}
@@ -313,7 +313,7 @@ def test_designs_are_compared_by_job_and_in_the_mean(runs: Path) -> None:
 
 
 def test_all_of_table_6_is_compared(runs: Path) -> None:
-    results = designs.run(reproduce.jobs(runs))
+    results = designs.run(suite.jobs(runs))
     rows = [row for row in designs.rows(results) if row.table == designs.TABLE]
     # Six designs, two models, four columns; two jobs and the mean.
     assert len(rows) == 6 * 2 * 4 * 3
@@ -330,7 +330,7 @@ def test_all_of_table_6_is_compared(runs: Path) -> None:
 
 
 def test_figures_6_and_7_are_compared(runs: Path) -> None:
-    results = designs.run(reproduce.jobs(runs))
+    results = designs.run(suite.jobs(runs))
     rows = {(row.job, row.what): row for row in designs.rows(results)}
     front = results["sort"]["front"]
     flash = rows["sort", "designs on the front that have flash"]
@@ -346,7 +346,7 @@ def test_figures_6_and_7_are_compared(runs: Path) -> None:
 
 def test_one_job_is_its_own_mean(tmp_path: Path, short: str) -> None:
     made(tmp_path / "one", short, "sort", 1)
-    results = designs.run(reproduce.jobs(tmp_path / "one"))
+    results = designs.run(suite.jobs(tmp_path / "one"))
     assert list(results) == ["sort", MEAN]
     assert results["sort"]["designs"] == results[MEAN]["designs"]
     assert {row.job for row in designs.rows(results)} == {"sort", MEAN}
@@ -355,7 +355,7 @@ def test_one_job_is_its_own_mean(tmp_path: Path, short: str) -> None:
 def test_less_work_of_the_processor_is_the_same_survey_with_fewer_instructions(
     runs: Path,
 ) -> None:
-    found = reproduce.jobs(runs)
+    found = suite.jobs(runs)
     less, plain = designs.by_work(found, (0.75, 1.5))
     assert (less["factor"], plain["factor"]) == (0.5, 1.0)
     claims = {row.job: row for row in designs.claims(MEAN, designs.run(found)[MEAN])}
@@ -368,7 +368,7 @@ def test_less_work_of_the_processor_is_the_same_survey_with_fewer_instructions(
 
 
 def test_all_comparisons_are_plain_data(runs: Path) -> None:
-    rows = reproduce.rows(runs)
+    rows = suite.rows(runs)
     tables = list(dict.fromkeys(row.table for row in rows))
     assert {"Table 2", "Figure 5", "Table 6", "Figure 8", "Claims"} <= set(tables)
     as_json = json.loads(json.dumps([row.as_dict() for row in rows], allow_nan=False))
@@ -394,7 +394,7 @@ def test_the_page_of_other_runs_has_all_sections(
 
 
 def test_table_2_of_the_page_is_that_of_the_bundled_traces() -> None:
-    runs = reproduce.jobs(bundled.FOLDER)
+    runs = suite.jobs(bundled.FOLDER)
     uses = [disk_use.of(job, runs[job]) for job in runs]
     made = render("paper-jobs", "disk", disk=paper_jobs.disk(uses, disk_use.rows(uses)))
     assert made in PAGE.read_text(), "run `make figures`"
@@ -422,7 +422,7 @@ def test_the_mean_of_the_gains_is_that_of_the_jobs(bundled_surveys: dict[str, An
 
 @pytest.fixture(scope="module")
 def bundled_surveys() -> dict[str, Any]:
-    return designs.run(reproduce.jobs(bundled.FOLDER))
+    return designs.run(suite.jobs(bundled.FOLDER))
 
 
 @pytest.fixture(scope="module")
@@ -486,7 +486,7 @@ def test_quick_takes_the_first_run_of_each_job(
     monkeypatch.setattr(array, "rows", list)
     for part in ("racks", "petabyte", "plans"):
         monkeypatch.setattr(costs, part, list)
-    assert reproduce.rows(runs) == reproduce.rows(runs, first_only=True) == []
+    assert suite.rows(runs) == suite.rows(runs, first_only=True) == []
     every, first = taken[: len(taken) // 2], taken[len(taken) // 2 :]
     assert max(every) > 1
     assert set(first) == {1}

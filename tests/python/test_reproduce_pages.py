@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import gordon
 from browser import Document, drawn, loads, needs_browser, result_of
 from gordon.reproduce import array, costs, papers
 from gordon.reproduce.joulesort import stripe
@@ -190,6 +191,7 @@ def test_bounds_are_printed_as_bounds() -> None:
     assert of(high=2.5) == "at most 2.5"
     assert of(low=2.0, high=2.0) == "2"
     assert of(low=2.0, high=3.0) == "2 to 3"
+    assert of(low=99_500.0, high=100_499.0) == "99.5 k to 100 k"
 
 
 def test_a_paper_without_any_figure_has_a_summary_alone() -> None:
@@ -198,3 +200,26 @@ def test_a_paper_without_any_figure_has_a_summary_alone() -> None:
     made = pages(found, [], papers.outcomes(places, []))
     assert list(made) == ["index.html"]
     assert "0 of 0 figures" in made["index.html"]
+
+
+def test_a_comparison_from_python_is_that_of_the_command(run: Run, tmp_path: Path) -> None:
+    found = gordon.reproduce.compare(figure="table 8")
+    ran = run("reproduce", "gordon", "--figure", "table 8", "--json", "-")
+    assert json.loads(ran.out) == found
+    assert repr(found).startswith("<gordon.reproduce.PaperResult: ")
+    assert len(found.table()) == found["summary"]["figures"] > 0
+    written = found.pages(tmp_path / "pages")
+    assert {Path(path).name for path in written} == {"index.html", "table-8.html"}
+    assert all(Path(path).stat().st_size for path in written)
+
+
+def test_a_comparison_names_what_does_not_apply(tmp_path: Path) -> None:
+    with raises("unknown-name", "gordn"):
+        gordon.reproduce.compare("gordn")
+    with raises("needs-option", "set", "gordon"):
+        gordon.reproduce.compare(set={"records": 1})
+    with raises("needs-option", "runs", "joulesort"):
+        gordon.reproduce.compare("joulesort", runs=tmp_path)
+    (tmp_path / "file").write_text("")
+    with raises("unwritable", str(tmp_path / "file")):
+        gordon.reproduce.compare(figure="table 8").pages(tmp_path / "file")

@@ -16,7 +16,7 @@ import pytest
 
 from gordon import GordonError, sort
 from gordon.sort.run import settings
-from gordon.sort.tune import plot, tune
+from gordon.sort.tune import TuneResult, plot, tune
 from gordon.sort.tune.point import Point, toml
 from gordon.sort.tune.search import BASE, PAIRS, Search, Space
 from gordon.sort.tune.trial import Trials
@@ -423,9 +423,12 @@ def test_the_generated_file_follows_the_memory(tmp_path: Path) -> None:
     report = tune(tmp_path / "t.toml", folder=tmp_path, memory="1MiB", budget_s=8)
     assert report["bytes"] == 4_194_300
     assert report["memory"] == "1MiB"
+    assert isinstance(report, TuneResult)
+    assert len(report.table()) == len(report["trials"])
+    assert report.html().startswith("<!doctype html>")
     # What does not fit into the budget is an error: no other size is taken in its place.
-    with raises("budget-too-short", "--memory 1MiB", "4.19 MB"):
-        tune(tmp_path / "u.toml", folder=tmp_path, memory="1MiB", budget_s=1e-6)
+    with raises("budget-too-short", "--memory 1048576B", "4.19 MB"):
+        tune(tmp_path / "u.toml", folder=tmp_path, memory=1 << 20, budget_s=1e-6)
     assert [path.name for path in tmp_path.iterdir()] == ["t.toml"]
 
 

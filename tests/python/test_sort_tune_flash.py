@@ -10,7 +10,8 @@ import pytest
 import rewriting_simulated
 from gordon.reproduce.rewriting import WAYS
 from gordon.sort.run import settings
-from gordon.sort.tune import simulated, steer
+from gordon.sort.tune import SteerResult, simulated, steer
+from gordon.sort.tune.steer import MORE, MOST, SATURATED
 
 from conftest import Run, raises
 
@@ -59,7 +60,7 @@ def test_an_output_is_slowest_to_write_where_most_is_in_use() -> None:
 
 @pytest.fixture(scope="module")
 def steered() -> Any:
-    return steer.steer(None, "gordon-slc-256g", set=SMALL, precondition=0.7, records=2_000_000)
+    return steer(None, "gordon-slc-256g", set=SMALL, precondition=0.7, records=2_000_000)
 
 
 def test_sizes_follow_from_the_telemetry_of_the_device(steered: dict[str, Any]) -> None:
@@ -73,17 +74,24 @@ def test_sizes_follow_from_the_telemetry_of_the_device(steered: dict[str, Any]) 
         tried = row["tried"]
         rates = [one["bandwidth_mb_s"] for one in tried]
         at = [one["transfer"] for one in tried].index(row["found"])
-        assert all(b >= a * (1 + steer.MORE) for a, b in pairwise(rates[: at + 1]))
+        assert all(b >= a * (1 + MORE) for a, b in pairwise(rates[: at + 1]))
         if row["why"].startswith("saturated"):
-            assert max(tried[at]["dies_busy"], tried[at]["busiest_bus"]) >= steer.SATURATED
+            assert max(tried[at]["dies_busy"], tried[at]["busiest_bus"]) >= SATURATED
             assert at == len(tried) - 1
         elif at < len(tried) - 1:
-            assert rates[at + 1] < rates[at] * (1 + steer.MORE)
+            assert rates[at + 1] < rates[at] * (1 + MORE)
         else:
-            assert row["found"] == steer.MOST
+            assert row["found"] == MOST
     # A bus of this device moves what a die reads: reads wait for buses, writes for collection.
     assert steered["loads"][0]["why"].startswith("saturated")
     assert "garbage collection active" in steered["loads"][3]["why"]
+
+
+def test_the_sizes_are_a_result_with_a_page(steered: SteerResult, tmp_path: Path) -> None:
+    assert repr(steered).startswith("<gordon.sort.SteerResult: gordon-slc-256g, ")
+    assert steered.columns()["load"][0] == steered["loads"][0]["load"]
+    steered.save(tmp_path / "x.html")
+    assert "both passes" in (tmp_path / "x.html").read_text()
 
 
 def test_the_search_starts_from_the_best_simulated_point(steered: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from gordon import block
 from gordon.cli.reproduce_rewrite_view import reason as shown
 from gordon.reproduce import remounting
-from gordon.reproduce.rewriting import OVER, TRIMMED, UNTRIMMED, WAYS, explain, rewriting
+from gordon.reproduce.rewriting import OVER, TRIMMED, UNTRIMMED, WAYS, explain, rewrite
 from gordon.reproduce.rewriting_page import page
 from gordon.sort.tune import live, mounted, telemetry
 from gordon.sort.tune.advice import LEAST, Advice, Machine, advise
@@ -372,14 +372,14 @@ def test_errors_before_anything_is_made(
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     with raises("missing-folder", str(tmp_path / "none")):
-        rewriting("s", tmp_path / "none")
+        rewrite("s", tmp_path / "none")
     with raises("no-space", str(tmp_path)):
-        rewriting("s", tmp_path, records=10**13)
+        rewrite("s", tmp_path, records=10**13)
     with raises("", "`nothing`"):
-        rewriting("s", tmp_path, transfers=["nothing"])
+        rewrite("s", tmp_path, transfers=["nothing"])
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with raises("needs-root"):
-        rewriting("s", tmp_path)
+        rewrite("s", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -395,7 +395,7 @@ def test_a_file_system_that_is_not_the_exports_is_left_alone(
     monkeypatch.setattr(telemetry, "about", lambda _: {})
     monkeypatch.setattr(remounting, "discards", remount)
     with raises("other-device", str(tmp_path), "1.00 MB", "0 B"):
-        rewriting("s", tmp_path, records=10_000)
+        rewrite("s", tmp_path, records=10_000)
     assert not list(tmp_path.iterdir())
 
 

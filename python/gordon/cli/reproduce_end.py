@@ -1,45 +1,34 @@
 """The end of the commands that compare with a paper: pages, JSON, and the summary."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 from gordon.cli import output
 from gordon.cli.terminal import Column, Output
 from gordon.options.outputs import Tables
-from gordon.reproduce.page import ours, pages, printed
-from gordon.reproduce.papers import Outcome, Paper, Place, outcomes, summary
-from gordon.reproduce.row import TOLERANCE, Comparison, Item
+from gordon.reproduce import PaperResult
+from gordon.reproduce.page import ours, printed
+from gordon.reproduce.papers import Outcome
+from gordon.reproduce.row import TOLERANCE, Item
 
 
 def finish(
-    paper: Paper,
-    places: Sequence[Place],
-    result: Comparison,
+    result: PaperResult,
     view: Callable[[Output], None],
     to: Tables,
     folder: str | None,
     plots: Sequence[tuple[str | None, Callable[[str], None]]] = (),
 ) -> None:
     """Writes JSON, pages and pictures, and prints the comparison and its summary."""
-    wanted = {place.place.casefold() for place in places}
-    items = [item for item in result["items"] if item["table"].casefold() in wanted]
-    found = outcomes(places, items)
-    whole: Comparison = {**result, "items": items, "summary": summary(found)}
-    made: list[tuple[str | None, Any]] = []
-    if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        written = pages(paper, items, found)
-        made = [(str(Path(folder, name)), text) for name, text in written.items()]
+    items = result["items"]
 
     def screen(console: Output) -> None:
-        if len(places) == len(paper.places):
+        if len(result.places) == len(result.of.places):
             view(console)
         elif items:
             _items(console, items)
-        _close(console, items, found)
+        _close(console, items, result.outcomes)
 
-    output.finish(screen, made, plots, to=to, result=whole, rows="items")
+    output.finish(screen, made=[(folder, result.pages), *plots], to=to, result=result)
 
 
 def _items(console: Output, items: Sequence[Item]) -> None:

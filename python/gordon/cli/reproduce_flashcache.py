@@ -19,24 +19,13 @@ def flashcache(figure: str | None, quick: bool, pages: str | None, to: Tables) -
     Linux, `gordon cache serve` also serves a quarter of the load, with flash and without, for two
     minutes: its bandwidth is measured. JSON has the reason of each difference.
     """
+    from gordon import reproduce
     from gordon.cli import output
     from gordon.cli.progress import Progress
     from gordon.cli.reproduce_end import finish
     from gordon.cli.reproduce_flashcache_view import show
-    from gordon.reproduce import as_result, flashcache, flashcache_served
-    from gordon.reproduce.papers import paper
-    from gordon.reproduce.row import Comparison
 
     output.check(to=to, folder=pages)
-    of = paper("flashcache")
-    places = of.chosen(figure)
-    wanted = {place.place.casefold() for place in places}
-    requests = flashcache.QUICK if quick else flashcache.REQUESTS
-    with Progress("replaying") as progress:
-        measured = flashcache.rows(flashcache.measure(requests, progress.tick))
-    if not quick and flashcache_served.is_possible() and wanted & flashcache_served.TABLES:
-        with Progress("serving") as progress:
-            measured += flashcache_served.rows(flashcache_served.measure(progress=progress.tick))
-    rows = [row for row in measured if row.table.casefold() in wanted]
-    result: Comparison = {**as_result(rows), "requests": requests}
-    finish(of, places, result, lambda console: show(console, rows, requests), to, pages)
+    with Progress("replaying and serving") as progress:
+        found = reproduce.compare("flashcache", figure=figure, quick=quick, progress=progress.tick)
+    finish(found, lambda console: show(console, found), to, pages)

@@ -1,35 +1,28 @@
 """The screen of `gordon reproduce flashcache`."""
 
-from collections.abc import Sequence
-
 from gordon.cli.terminal import Column, Output
-from gordon.human import figures
-from gordon.reproduce import Row
+from gordon.reproduce import PaperResult
+from gordon.reproduce.page import ours, printed
 
 
-def show(console: Output, rows: Sequence[Row], requests: int) -> None:
+def show(console: Output, result: PaperResult) -> None:
     """A line for each comparison, and the reason where the figures differ."""
-    console.text(f"SURGE, {requests:,} requests; values are modelled unless a server is named")
+    items = [*result["items"], *result["not_compared"]]
+    console.text(
+        f"SURGE, {result['requests']:,} requests; values are modelled unless a server is named"
+    )
     console.table(
         [
-            Column("of the paper", [row.table for row in rows]),
-            Column("what", [row.what for row in rows], wraps=True),
-            Column("paper", [printed(row) for row in rows], right=True),
-            Column("ours", [figures(row.ours) for row in rows], right=True),
-            Column("agrees", ["yes" if row.agrees else "no" for row in rows]),
+            Column("of the paper", [item["table"] for item in items]),
+            Column("what", [item["what"] for item in items], wraps=True),
+            Column("paper", [printed(item) for item in items], right=True),
+            Column("ours", [ours(item) for item in items], right=True),
+            Column("agrees", ["yes" if item["agrees"] else "no" for item in items]),
             Column(
-                "reason", ["" if row.agrees else row.reason for row in rows], wraps=True, spare=1
+                "reason",
+                ["" if item["agrees"] else item["reason"] for item in items],
+                wraps=True,
+                spare=1,
             ),
         ]
     )
-
-
-def printed(row: Row) -> str:
-    """The paper's figure, or its bound."""
-    match row.low, row.high:
-        case None, high:
-            return f"at most {high:g}"
-        case low, None:
-            return f"at least {low:g}"
-        case low, high:
-            return f"{low:g}" if low == high else f"{low:g} to {high:g}"

@@ -22,18 +22,15 @@ def gordon(
     8, the claims, Table 8, and the text of sections 3 and 6. JSON and pages have each of them with
     its reason; the last lines say what is not reproduced, and why.
     """
-    from gordon import bundled, reproduce
+    from gordon import reproduce
     from gordon.cli import output
     from gordon.cli.progress import Progress
     from gordon.cli.reproduce_end import finish
     from gordon.cli.reproduce_gordon_view import show
-    from gordon.reproduce.papers import paper
 
     output.check(to=to, folder=pages, used=[runs])
-    of = paper("gordon")
-    places = of.chosen(figure)
     with Progress("replaying") as progress:
-        folder = bundled.FOLDER if runs is None else runs
-        rows = reproduce.rows(folder, first_only=quick, figure=figure, progress=progress.tick)
-    result = reproduce.as_result(rows)
-    finish(of, places, result, lambda console: show(console, rows), to, pages)
+        found = reproduce.compare(
+            "gordon", runs=runs, figure=figure, quick=quick, progress=progress.tick
+        )
+    finish(found, lambda console: show(console, found), to, pages)

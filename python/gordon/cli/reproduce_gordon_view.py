@@ -1,17 +1,17 @@
 """The screen of `gordon reproduce gordon`."""
 
-from collections.abc import Sequence
-
 from gordon.cli.terminal import Column, Output
-from gordon.human import figures
-from gordon.reproduce import MEAN, Row, agreement
+from gordon.reproduce import PaperResult
 from gordon.reproduce.designs import CLAIMS
-from gordon.reproduce.row import NEAR
+from gordon.reproduce.page import ours, printed
+from gordon.reproduce.row import MEAN, NEAR
+from gordon.reproduce.suite import agreement
 
 
-def show(console: Output, rows: Sequence[Row]) -> None:
+def show(console: Output, result: PaperResult) -> None:
     """How many figures agree, and the claims of the mean of the jobs."""
-    found = agreement(rows)
+    items = [*result["items"], *result["not_compared"]]
+    found = agreement(items)
     console.table(
         [
             Column("", [one.table for one in found]),
@@ -20,14 +20,14 @@ def show(console: Output, rows: Sequence[Row]) -> None:
             Column(f"within {NEAR:g}x", [str(one.near) for one in found], right=True),
         ]
     )
-    if not any(row.table == CLAIMS for row in rows):
+    claims = [item for item in items if item["table"] == CLAIMS and item["job"] == MEAN]
+    if not claims:
         return
-    claims = [row for row in rows if row.table == CLAIMS and row.job == MEAN]
     console.table(
         [
-            Column("the mean of the jobs", [row.what for row in claims]),
-            Column("paper", [f"{row.low:g} to {row.high:g}" for row in claims], right=True),
-            Column("ours", [figures(row.ours) for row in claims], right=True),
-            Column("agrees", ["yes" if row.agrees else "no" for row in claims]),
+            Column("the mean of the jobs", [item["what"] for item in claims]),
+            Column("paper", [printed(item) for item in claims], right=True),
+            Column("ours", [ours(item) for item in claims], right=True),
+            Column("agrees", ["yes" if item["agrees"] else "no" for item in claims]),
         ]
     )

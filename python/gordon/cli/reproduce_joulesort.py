@@ -1,5 +1,7 @@
 """`gordon reproduce joulesort`."""
 
+from typing import cast
+
 import click
 
 from gordon.cli import options
@@ -26,24 +28,21 @@ def joulesort(
     model, and its statements with its own tables. All values outside of the measured columns are
     modelled.
     """
+    from gordon import reproduce
     from gordon.cli import output
     from gordon.cli.reproduce_end import finish
     from gordon.cli.reproduce_joulesort_view import show
-    from gordon.reproduce.joulesort import report
-    from gordon.reproduce.papers import paper
+    from gordon.reproduce.joulesort.report import Study
     from gordon.sort.systems.plot import draw
 
     output.check(to=to, plot=plot, folder=pages)
     del quick  # everything is computed in seconds
-    of = paper("joulesort")
-    places = of.chosen(figure)
-    found = report(set)
+    found = reproduce.compare("joulesort", figure=figure, set=set)
+    study = cast(Study, found.report)
     finish(
-        of,
-        places,
         found,
-        lambda console: show(console, found),
+        lambda console: show(console, study),
         to,
         pages,
-        [(plot, lambda path: draw(found, path))],
+        [(plot, lambda path: draw(study, path))],
     )

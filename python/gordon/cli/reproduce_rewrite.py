@@ -21,17 +21,15 @@ def rewrite(export: str, to: Tables, report: str | None, **given: Any) -> None:
     translation layer: each round overwrites the old output, deletes it without TRIM, and deletes it
     with TRIM, in random order. It needs root, as it remounts the file system to switch discards.
     """
+    from gordon import reproduce
     from gordon.cli import output, terminal
     from gordon.cli.reproduce_rewrite_view import show
-    from gordon.reproduce.rewriting import rewriting
-    from gordon.reproduce.rewriting_page import page
 
     output.check(to=to, report=report)
-    found = rewriting(export, notify=terminal.messages().text, **only_given(given))
+    found = reproduce.rewrite(export, notify=terminal.messages().text, **only_given(given))
     output.finish(
-        lambda console: show(console, found),
-        [(report, lambda: page(found))],
+        lambda console: show(console, found.report),
+        [(report, found.html)],
         to=to,
         result=found,
-        rows="rows",
     )

@@ -27,11 +27,10 @@ def extrapolate(systems: str | None, to: Tables, plot: str | None, **given: Any)
     from gordon.sort.systems.plot import draw
 
     output.check(to=to, plot=plot, used=[systems, given["measured"]])
-    report = extrapolate(systems, **only_given(given))
+    found = extrapolate(systems, **only_given(given))
     output.finish(
-        lambda console: sort_systems_view.show(console, report),
-        made=[(plot, lambda path: draw(report, path))],
+        lambda console: sort_systems_view.show(console, found.report),
+        made=[(plot, lambda path: draw(found.report, path))],
         to=to,
-        result=report,
-        rows="systems",
+        result=found,
     )

@@ -32,9 +32,7 @@ def tune(to: Tables, report: str | None, **given: Any) -> None:
     """
     from gordon.cli import output, sort_tune_view, terminal
     from gordon.sort import tune as api
-    from gordon.sort.tune import page
     from gordon.sort.tune.plot import draw
-    from gordon.sort.tune.steer import steer
 
     chosen = only_given(given)
     out, plot = chosen.get("out", Tuning.out), chosen.get("plot")
@@ -47,14 +45,13 @@ def tune(to: Tables, report: str | None, **given: Any) -> None:
                     f"{named[name]} and --flash exclude each other: --flash does not sort"
                 )
         changes = {name: chosen[name] for name in OF_FLASH if name in chosen}
-        simulated = steer(out, given["flash"], **changes)
+        simulated = api.steer(out, given["flash"], **changes)
         output.finish(
-            lambda console: sort_tune_view.steered(console, simulated),
-            [(report, lambda: page.render_simulated(simulated))],
+            lambda console: sort_tune_view.steered(console, simulated.report),
+            [(report, simulated.html)],
             written=[out],
             to=to,
             result=simulated,
-            rows="loads",
         )
         return
     if "set" in chosen or "precondition" in chosen:
@@ -69,13 +66,12 @@ def tune(to: Tables, report: str | None, **given: Any) -> None:
     notify = sort_tune_view.live(terminal.messages())
     found = api.tune(out, curves=plot is not None, notify=notify, **chosen)
     output.finish(
-        lambda console: sort_tune_view.show(console, found),
-        [(report, lambda: page.render(found))],
-        [(plot, lambda path: draw(found, path))],
+        lambda console: sort_tune_view.show(console, found.report),
+        [(report, found.html)],
+        [(plot, lambda path: draw(found.report, path))],
         [out],
         to=to,
         result=found,
-        rows="trials",
     )
     if found["interrupted"]:
         click.get_current_context().exit(128 + signal.Signals[found["interrupted"]])

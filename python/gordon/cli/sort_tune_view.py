@@ -7,10 +7,9 @@ from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, short
 from gordon.sort.tune.live import Step
+from gordon.sort.tune.report import SteerReport, TuneReport, gain_sentence, holds, known
 from gordon.sort.tune.search import Search, Trial
-from gordon.sort.tune.steer import SteerReport
 from gordon.sort.tune.tried import settings
-from gordon.sort.tune.tune import TuneReport, gain_sentence, holds, known
 
 #: Maximum number of rows of the table of trials; JSON has all.
 MOST = 12

@@ -1,19 +1,19 @@
 """The results of the papers on which Gordon is based, next to Gordon's own.
 
     import gordon.reproduce
-    rows = gordon.reproduce.rows()
-    rows[0].nearest, rows[0].ours, rows[0].ratio, rows[0].agrees, rows[0].reason
+    found = gordon.reproduce.compare("gordon", figure="table 8")
+    found["summary"]["agree"], found["items"][0]["ratio"], found.to_polars()
+    found.pages("folder")
 
-Names of this package are about the Gordon paper and traces of its jobs: `docs/design/paper-jobs.md`
-has all figures from the bundled traces. `gordon.reproduce.joulesort` is about the JouleSort paper,
-`gordon.reproduce.rewriting` about its Figure 10. Only the commands of `gordon reproduce` use this
-package. A failure raises `gordon.GordonError`.
+`compare` computes the tables and figures of a paper again; `rewrite` measures Figure 10 of the
+JouleSort paper on a served device. `docs/design/paper-jobs.md` has all figures of the Gordon paper.
+A failure raises `gordon.GordonError`.
 """
 
-from gordon.reproduce.row import MEAN, Row, as_result
-from gordon.reproduce.suite import Agreement, agreement, jobs, rows
+from gordon.reproduce.compared import PaperResult, compare
+from gordon.reproduce.rewriting import RewriteResult, rewrite
 
-__all__ = ["MEAN", "Agreement", "Row", "agreement", "as_result", "jobs", "rows"]
+__all__ = ["PaperResult", "RewriteResult", "compare", "rewrite"]
 
 
 def __dir__() -> list[str]:

@@ -45,6 +45,8 @@ CLIENTS = 24
 #: The tables of the comparisons.
 BANDWIDTH, MEMORY = "section 6.1, figure 5", "section 6.2, figure 6"
 TABLES = {BANDWIDTH, MEMORY}
+#: Steps of `measure`.
+STEPS = 3
 
 Size = tuple[int, int]
 
@@ -257,14 +259,14 @@ def measure(plan: Plan | None = None, progress: Progress | None = None) -> Measu
             made = []
             for done, size in enumerate((DRAM_ALONE, BOTH)):
                 if progress is not None:
-                    progress(done, 3)
+                    progress(done, STEPS)
                 place = Path(folder, str(done))
                 place.mkdir()
                 disk = stack.enter_context(_disk(largest))
                 server = stack.enter_context(_server(place, disk.url, *plan.mib(size)))
                 made.append(_Configuration(plan, size, server, disk, load))
             if progress is not None:
-                progress(2, 3)
+                progress(2, STEPS)
             # In turns: other work of the machine slows both down.
             for _ in range(plan.rounds):
                 for one in made:

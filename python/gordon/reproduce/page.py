@@ -183,7 +183,9 @@ def printed(item: Item) -> str:
     paper = item["paper"]
     if paper is None or isinstance(paper, str):
         return paper or "–"
-    low, high = (None if end is None else _number(end) for end in (paper["low"], paper["high"]))
+    ends = paper["low"], paper["high"]
+    is_large = any(end is not None and abs(end) >= LARGE for end in ends)
+    low, high = (None if end is None else _number(end, is_large) for end in ends)
     if low is None:
         return f"at most {high}"
     if high is None:
@@ -191,9 +193,9 @@ def printed(item: Item) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _number(value: float) -> str:
+def _number(value: float, is_large: bool) -> str:
     """A number of a paper with the digits that it prints; a large one with a prefix."""
-    return short(value, "") if abs(value) >= LARGE else f"{value:.6g}"
+    return short(value, "") if is_large else f"{value:.6g}"
 
 
 def ours(item: Item) -> str:

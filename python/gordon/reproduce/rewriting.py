@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, ClassVar
 
-from gordon import __version__, _core, block, sort
+from gordon import __version__, _core, block, fields, sort
 from gordon.errors import GordonError
 from gordon.human import binary, short
 from gordon.options.sorting import Rewriting
@@ -52,7 +52,19 @@ SHOWN = 0.5
 PATIENCE = 10.0
 
 
-def rewriting(
+class RewriteResult(fields.RewriteResult):
+    """Sorts that overwrite, delete, or delete and trim the old output."""
+
+    ROWS: ClassVar = "rows"
+    SAYS: ClassVar = ("bytes", "rounds")
+
+    def html(self) -> str:
+        from gordon.reproduce.rewriting_page import page
+
+        return page(self.report)
+
+
+def rewrite(
     export: str,
     folder: str | os.PathLike[str] = Rewriting.folder,
     *,
@@ -61,7 +73,7 @@ def rewriting(
     rounds: int = Rewriting.rounds,
     seed: int = Rewriting.seed,
     notify: Notify = lambda _: None,
-) -> Rewritten:
+) -> RewriteResult:
     """Measures sorts that overwrite, delete, or delete and trim the old output, with the reasons.
 
     `folder` is on the file system of the device served at the socket `export`. It needs root, as
@@ -101,7 +113,7 @@ def rewriting(
                         f"output {row['output_s']:.2f} s"
                     )
     rows = [_mean(trials, transfer, way) for transfer in sizes for way in WAYS]
-    return {
+    report: Rewritten = {
         "version": __version__,
         "kind": "measured: times, requests, pages, erases, trims; modelled: busy dies and buses",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -115,6 +127,7 @@ def rewriting(
         "trials": trials,
         "explained": explain(rows),
     }
+    return RewriteResult(report)
 
 
 def _write(path: Path, records: int, export: str) -> None:

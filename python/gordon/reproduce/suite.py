@@ -10,7 +10,7 @@ from gordon.options import Path as GivenPath
 from gordon.options import Progress
 from gordon.reproduce import array, costs, designs, disk_use, flash_array
 from gordon.reproduce.papers import paper
-from gordon.reproduce.row import NEAR, Row
+from gordon.reproduce.row import NEAR, Compared, Row
 from gordon.run import folder as run_folder
 from gordon.workload.jobs import JOBS
 
@@ -72,12 +72,12 @@ class Agreement:
     near: int
 
 
-def agreement(rows: Sequence[Row]) -> list[Agreement]:
+def agreement(rows: Sequence[Compared]) -> list[Agreement]:
     """One entry for each table, in the order of names."""
     found = []
-    for name in sorted({row.table for row in rows}):
-        of = [row for row in rows if row.table == name and row.agrees is not None]
-        agree = sum(bool(row.agrees) for row in of)
-        near = sum(1 / NEAR <= (row.ratio or 0) <= NEAR for row in of)
+    for name in sorted({row["table"] for row in rows}):
+        of = [row for row in rows if row["table"] == name and row["agrees"] is not None]
+        agree = sum(bool(row["agrees"]) for row in of)
+        near = sum(1 / NEAR <= (row["ratio"] or 0) <= NEAR for row in of)
         found.append(Agreement(name, len(of), agree, near))
     return found

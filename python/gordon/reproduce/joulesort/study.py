@@ -24,12 +24,12 @@ def report(set: Settings = ()) -> Study:
     """The report of `gordon.sort.systems.extrapolate`, with the paper's estimates among the
     plateaus, and its claims next to its tables and the model. Raises GordonError."""
     changes = settings.listed(set)
-    found = extrapolate(set=changes)
+    found = extrapolate(set=changes).report
     table = data.shipped()
     # The paper's estimates are for the size of its own sort.
     size = int(table["records"]["value"])
     same = found["records"] == size
-    at_size = found if same else extrapolate(set=[*changes, f"records={size}"])
+    at_size = found if same else extrapolate(set=[*changes, f"records={size}"]).report
     data.change(table, changes)
     parts = Parts(tables.read(Systems, table, ""))
     points = claims.points(parts, found["systems"])

@@ -1,8 +1,9 @@
 """`extrapolate`: models every system of a file and compares it with its measured row."""
 
 from os import PathLike, fspath
+from typing import ClassVar
 
-from gordon import __version__, settings, tables
+from gordon import __version__, fields, settings, tables
 from gordon.errors import GordonError, located
 from gordon.options import Settings
 from gordon.parts import unknown
@@ -22,13 +23,22 @@ from gordon.sort.systems.report import (
 from gordon.sort.systems.schema import System, Systems
 
 
+class ExtrapolateResult(fields.ExtrapolateResult):
+    """A sort on other systems, each compared with its measured row."""
+
+    ROWS: ClassVar = "systems"
+
+    def says(self) -> str:
+        return f"{len(self['systems'])} systems, {self['records']:,} records"
+
+
 def extrapolate(
     systems: str | PathLike[str] | None = None,
     *,
     measured: str | PathLike[str] | None = None,
     home: str | None = None,
     set: Settings = (),
-) -> Extrapolation:
+) -> ExtrapolateResult:
     """Models time, power and records/J of a sort on the systems of a TOML file.
 
     Without `systems`, the systems are those of the JouleSort paper. `measured` is the JSON file of
@@ -60,7 +70,7 @@ def extrapolate(
         bases = _bases(parts, work, mine)
     entries = [_system(parts, work, name, taken.get(name), bases, mine) for name in names]
     points = plateaus.points(parts.all.records.value, entries)
-    return {
+    report: Extrapolation = {
         "kind": "modelled",
         "version": __version__,
         "source": where or parts.all.source,
@@ -72,6 +82,7 @@ def extrapolate(
         "warnings": _warnings(parts, mine, entries, names),
         "plateaus": plateaus.of(points),
     }
+    return ExtrapolateResult(report)
 
 
 def _known(parts: Parts, system: str | None) -> None:

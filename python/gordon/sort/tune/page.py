@@ -8,10 +8,16 @@ from gordon.report import measured
 from gordon.report.entries import COUNT, NUMBER, SHARE, TEXT, Entry, of
 from gordon.report.run_figures import TONES, axis, layout, level, over_sizes, size_axis, stripe
 from gordon.sort.tune.point import TRANSFERS
+from gordon.sort.tune.report import (
+    SteerReport,
+    TriedSize,
+    TuneReport,
+    gain_sentence,
+    holds,
+    known,
+)
 from gordon.sort.tune.search import TrialReport
-from gordon.sort.tune.steer import SteerReport, TriedSize
 from gordon.sort.tune.tried import Tried, costs, settings
-from gordon.sort.tune.tune import TuneReport, gain_sentence, holds, known
 from gordon.untyped import Spec
 
 #: The best settings that the chart of settings has; the table has all.

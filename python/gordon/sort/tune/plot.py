@@ -11,9 +11,9 @@ from typing import Any, Literal
 from gordon import picture
 from gordon.human import binary
 from gordon.sort.tune.point import TRANSFERS
+from gordon.sort.tune.report import TuneReport
+from gordon.sort.tune.report import known as kind
 from gordon.sort.tune.search import TrialReport
-from gordon.sort.tune.tune import TuneReport
-from gordon.sort.tune.tune import known as kind
 
 Size = Literal["output_transfer", "temp_transfer", "input_transfer", "stripe"]
 Quantity = Literal["time_s", "energy_j", "power_w"]

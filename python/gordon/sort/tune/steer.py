@@ -11,18 +11,18 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from os import fspath
-from typing import TypedDict
+from typing import ClassVar
 
-from gordon import __version__, flash, settings
+from gordon import __version__, fields, flash, settings
 from gordon.files import write_all
 from gordon.human import binary, figures, short
 from gordon.options import Settings
 from gordon.options.sorting import FlashTuning, Tuning
 from gordon.presets import Device
-from gordon.sort.tune.point import TRANSFERS, Chosen, Point, toml
+from gordon.sort.tune.point import TRANSFERS, Point, toml
+from gordon.sort.tune.report import LoadReport, Passes, PassSets, SteerReport, TriedSize
 from gordon.sort.tune.simulated import (
     ALIGN,
-    Figures,
     Layout,
     Request,
     Simulated,
@@ -41,58 +41,18 @@ USUAL = Point(input_transfer=8 << 20, output_transfer=8 << 20, temp_transfer=2 <
 RECORD = 100
 
 
-class TriedSize(Figures):
-    """A run of a load with a transfer size."""
+class SteerResult(fields.SteerResult):
+    """The transfer sizes that a simulated device asks for."""
 
-    transfer: int
+    ROWS: ClassVar = "loads"
 
+    def says(self) -> str:
+        return f"{self['device']}, {self['chosen']['what']}"
 
-class LoadReport(TypedDict):
-    """The transfer size of a load that runs alone."""
+    def html(self) -> str:
+        from gordon.sort.tune.page import render_simulated
 
-    load: str
-    setting: str
-    found: int
-    why: str
-    tried: list[TriedSize]
-
-
-class Passes(TypedDict):
-    """Both passes of a sort with some transfer sizes."""
-
-    what: str
-    distribute: Figures
-    gather: Figures
-    seconds: float
-
-
-class PassSets(TypedDict):
-    """Both passes with the default sizes, with those of each load alone, and with the chosen."""
-
-    usual: Passes
-    alone: Passes
-    chosen: Passes
-
-
-class SteerReport(TypedDict):
-    """The report of the sizes that a simulated device asks for."""
-
-    version: str
-    kind: str
-    date: str
-    device: str
-    set: list[str]
-    capacity_bytes: int
-    precondition: float
-    queue_depth: int
-    bytes: int
-    seed: int
-    loads: list[LoadReport]
-    chosen: Chosen
-    passes: PassSets
-    together: list[Passes]
-    gain: float
-    toml: str
+        return render_simulated(self.report)
 
 
 def _loads(at: Layout, seed: int) -> dict[str, tuple[str, Callable[[int], list[Request]]]]:
@@ -114,7 +74,7 @@ def steer(
     records: int = 10_000_000,
     most: int = MOST,
     seed: int = Tuning.seed,
-) -> SteerReport:
+) -> SteerResult:
     """Derives transfer sizes from a simulated flash device, as a starting point for `tune`.
 
     The settings are written to `output`, if given. `most` is the largest transfer in bytes. Every
@@ -159,7 +119,7 @@ def steer(
     report["toml"] = toml(point, (), None, _head(report))
     if output is not None:
         write_all({fspath(output): report["toml"]})
-    return report
+    return SteerResult(report)
 
 
 def _climb(

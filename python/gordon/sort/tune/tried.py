@@ -5,8 +5,8 @@ from statistics import fmean, stdev
 from typing import TypedDict
 
 from gordon.report.entries import of
+from gordon.sort.tune.report import TuneReport
 from gordon.sort.tune.search import TrialReport
-from gordon.sort.tune.tune import TuneReport
 
 
 class Tried(TypedDict):

@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from os import fspath
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import ClassVar
 
-from gordon import __version__, _core, sort
-from gordon.energy.meter import MeterAbout
+from gordon import __version__, _core, fields, sort
 from gordon.errors import GordonError
 from gordon.files import write_all
 from gordon.human import duration, short
+from gordon.options import Size, in_bytes
 from gordon.options.sorting import Tuning
 from gordon.scratch import scratch
 from gordon.sort.presets import names, transfer_sizes
 from gordon.sort.tune import mounted
-from gordon.sort.tune.live import Steered, Step, answering
-from gordon.sort.tune.point import Chosen, Point, Settings, toml
-from gordon.sort.tune.search import BASE, Gain, Search, Space, Trial, TrialReport
-from gordon.sort.tune.telemetry import Export
+from gordon.sort.tune.live import Steered, answering
+from gordon.sort.tune.point import Point, toml
+from gordon.sort.tune.report import FolderDevice, TuneReport, gain_sentence, holds, known
+from gordon.sort.tune.search import BASE, Search, Space, Trial
 from gordon.sort.tune.trial import Metered, Trials
 from gordon.untyped import Given
 
@@ -40,46 +40,18 @@ PART = 4
 Notify = Callable[[Trial, Search], None]
 
 
-class FolderDevice(TypedDict):
-    """The block device under a folder; None for what is unknown."""
+class TuneResult(fields.TuneResult):
+    """A search of the best settings: the chosen ones, their gain, and all trials."""
 
-    folder: str
-    name: str | None
-    model: str | None
-    rotational: bool | None
+    ROWS: ClassVar = "trials"
 
+    def says(self) -> str:
+        return gain_sentence(self.report)
 
-class TuneReport(TypedDict):
-    """The report of a search."""
+    def html(self) -> str:
+        from gordon.sort.tune.page import render
 
-    version: str
-    kind: str
-    meter: MeterAbout | None
-    date: str
-    device: list[FolderDevice]
-    budget_s: float
-    spent_s: float
-    bytes: int
-    input: str | None
-    memory: str
-    temp: list[str]
-    objective: str
-    seed: int
-    #: Name of the signal that ended the search, if one did.
-    interrupted: str | None
-    finished: bool
-    stopped: str
-    warnings: list[str]
-    noise: float
-    gain: Gain
-    best: Settings
-    chosen: Chosen
-    trials: list[TrialReport]
-    export: NotRequired[Export]
-    steps: NotRequired[list[Step]]
-    toml: NotRequired[str]
-    #: Whether the output with the settings was validated.
-    checked: NotRequired[bool]
+        return render(self.report)
 
 
 def tune(
@@ -87,7 +59,7 @@ def tune(
     *,
     budget_s: float = Tuning.budget_s,
     records: int | None = None,
-    memory: str | None = None,
+    memory: Size | None = None,
     temp: Sequence[str | os.PathLike[str]] = (),
     folder: str | os.PathLike[str] = Tuning.folder,
     source: str | os.PathLike[str] | None = None,
@@ -98,7 +70,7 @@ def tune(
     seed: int = Tuning.seed,
     notify: Notify | None = None,
     export: str | None = None,
-) -> TuneReport:
+) -> TuneResult:
     """Searches the settings that sort fastest or with the least energy, and writes them to `output`
     for `gordon.sort.run(config=...)`.
 
@@ -113,6 +85,7 @@ def tune(
     Raises GordonError.
     """
     begin = time.monotonic()
+    memory = in_bytes(memory)
     # The settings are read from another working directory.
     folders = tuple(fspath(Path(one).absolute()) for one in temp)
     for one in (fspath(folder), *folders):
@@ -187,7 +160,7 @@ def tune(
         report["toml"] = text
         report["checked"] = not search.interrupted
         write_all({fspath(output): text})
-        return report
+        return TuneResult(report)
 
 
 def _made(
@@ -317,46 +290,3 @@ def head(report: TuneReport) -> list[str]:
         holds(report),
         *report["warnings"],
     ]
-
-
-def known(report: TuneReport) -> str:
-    """The source of the values: measured, or energy by a model."""
-    meter = report["meter"]
-    if meter is None or meter["how"] == "measured":
-        return "all values are measured"
-    return f"times are measured, energy is {meter['how']} (meter {meter['name']})"
-
-
-def holds(report: TuneReport) -> str:
-    """The size and memory for which the result holds."""
-    cache = (
-        "; --memory does not include the page cache of buffered I/O, which helps less with larger "
-        "files"
-        if report["chosen"]["settings"]["buffered"]
-        else ""
-    )
-    return (
-        f"measured with {short(report['bytes'], 'B')} and memory {report['memory']}; with other "
-        f"sizes (--records, --memory) the best settings can differ{cache}"
-    )
-
-
-def gain_sentence(report: TuneReport) -> str:
-    """The gain as a sentence."""
-    gain = report["gain"]
-    unit = "s" if report["objective"] == "time" else "J"
-    if not gain["pairs"]:
-        why = "interrupted before" if report["interrupted"] else "ended without"
-        none = gain["compared"].startswith("nothing")
-        found = "no setting was better" if none else f"{why} a comparison with the best setting"
-        return f"no gain over the defaults ({found}): the settings are the defaults"
-    best, share, deviation = gain["best"], gain["gain"], gain["deviation"]
-    assert best is not None
-    assert share is not None
-    measured = f"{share:.1%} +- {deviation:.1%}"
-    if not gain["beyond_noise"]:
-        return f"no gain beyond noise over the defaults ({measured}): the settings are the defaults"
-    return (
-        f"gain over the defaults: {measured} of {report['objective']}, {best:.3g} instead "
-        f"of {gain['default']:.3g} {unit} in {gain['pairs']} alternating pairs"
-    )
