@@ -2,11 +2,11 @@
 //! arrive at any time, readers keep segments pinned, writes fail, and the host crashes.
 
 use gordon_cache::tiered::{
-    Action, Admission, DirectoryEntry, LogShape, ObjectSize, Place, Removal, SetEntry, SetShape,
-    TieredMachine,
+    Action, Admission, DirectoryEntry, LogObject, LogShape, ObjectSize, Place, Removal, SetArrival,
+    SetChoice, SetResident, SetShape, TieredMachine,
 };
 use gordon_units::{Ns, SplitMix64};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const SHAPE: LogShape =
     LogShape { segments: 5, stride: 4096, capacity: 4000, unit: 64, reinsert: true, sets: None };
@@ -18,15 +18,20 @@ const SETS: SetShape =
 /// A set that is being written.
 struct SetWrite {
     set: u32,
-    content: Vec<(SetEntry, Content)>,
-    before: Vec<(SetEntry, Content)>,
-    moved: Vec<(u64, u64)>,
+    content: Vec<InSet>,
+    before: Vec<InSet>,
+    choice: SetChoice,
+    /// Number of objects that move to the set.
+    moves: u64,
     /// Whether the machine has requested the write.
     is_update: bool,
 }
 
 /// An object: its key and its version.
 type Content = (u64, u64);
+
+/// An object in a set: its re-reference prediction value and its content.
+type InSet = (u8, Content);
 
 /// What the medium has in a segment.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +51,7 @@ struct Driver {
     /// Segments in memory.
     buffers: BTreeMap<u32, Vec<(DirectoryEntry, Content, u64)>>,
     medium: Vec<OnMedium>,
-    sets: Vec<Vec<(SetEntry, Content)>>,
+    sets: Vec<Vec<InSet>>,
     /// Sets whose update was requested, and the one that is being written.
     updates: Vec<u32>,
     set_write: Option<SetWrite>,
@@ -175,7 +180,7 @@ impl Driver {
     }
 
     /// The content of a set, as a reader sees it.
-    fn content_of(&self, set: u32) -> &[(SetEntry, Content)] {
+    fn content_of(&self, set: u32) -> &[InSet] {
         match &self.set_write {
             Some(write) if write.set == set => &write.content,
             _ => &self.sets[set as usize],
@@ -186,46 +191,39 @@ impl Driver {
     fn begin_set(&mut self, set: u32, without: Option<u64>) {
         assert!(self.set_write.is_none());
         let before = self.sets[set as usize].clone();
-        let mut new: Vec<(u64, SetEntry, Content)> = Vec::new();
+        let size = |key: u64| size(key).bytes as u32;
+        let mut residents = Vec::new();
+        let mut objects: Vec<Content> = Vec::new();
+        for (position, (rrpv, content)) in before.iter().enumerate() {
+            let key = content.0;
+            if without != Some(key) {
+                residents.push(SetResident { key, size: size(key), position, rrpv: *rrpv });
+                objects.push(*content);
+            }
+        }
+        let mut arrivals = Vec::new();
         if without.is_none() {
-            for object in self.machine.in_log(set) {
-                let content = self.content_at(object.offset);
-                assert!(self.machine.is_live(content.0, object.offset));
-                let size = size(content.0).bytes as u32;
-                let entry = SetEntry::new(content.0, size, object.was_hit);
-                new.push((object.offset, entry, content));
+            for LogObject { offset, was_hit, .. } in self.machine.in_log(set) {
+                let content = self.content_at(offset);
+                let key = content.0;
+                assert!(self.machine.is_live(key, offset));
+                arrivals.push(SetArrival { key, size: size(key), offset, was_hit });
+                objects.push(content);
             }
         }
-        let mut entries = Vec::new();
-        for (position, (entry, content)) in before.iter().enumerate() {
-            let is_new = new.iter().any(|(.., other)| other.0 == content.0);
-            if without != Some(content.0) && !is_new {
-                let was_hit = self.machine.was_hit_in_set(set, position);
-                entries.push((SetEntry { was_hit, ..*entry }, *content));
-            }
-        }
-        let olds = entries.len();
-        entries.extend(new.iter().map(|(_, entry, content)| (*entry, *content)));
-        let mut chosen: Vec<SetEntry> = entries.iter().map(|(entry, _)| *entry).collect();
-        let stays = self.machine.choose(set, &mut chosen, olds);
-        let mut content = Vec::new();
-        let mut moved = Vec::new();
-        let mut lost = Vec::new();
-        for (number, (_, held)) in entries.iter().enumerate() {
-            if stays[number] {
-                content.push((chosen[number], *held));
-                if number >= olds {
-                    moved.push((held.0, new[number - olds].0));
-                }
-            } else if number < olds {
-                lost.push(*held);
-            }
-        }
-        assert!(content.iter().map(|(entry, _)| entry.size).sum::<u32>() <= 1000);
-        let keys: Vec<u64> = content.iter().map(|(entry, _)| entry.key).collect();
-        self.machine.begin_set(set, &keys);
+        let choice = self.machine.begin_set(set, before.len() as u64, &residents, &arrivals);
+        let chosen = choice.chosen.iter();
+        let content: Vec<InSet> = chosen.map(|(number, rrpv)| (*rrpv, objects[*number])).collect();
+        let stays = |number: usize| choice.chosen.iter().any(|(chosen, _)| *chosen == number);
+        let lost = (0..residents.len()).filter(|number| !stays(*number));
+        let lost = lost.map(|number| objects[number]).collect();
+        let moves = choice.chosen.iter().filter(|(number, _)| *number >= residents.len()).count();
+        let moves = moves as u64;
+        assert!(content.iter().map(|(_, content)| size(content.0)).sum::<u32>() <= 1000);
+        let keys: BTreeSet<u64> = content.iter().map(|(_, content)| content.0).collect();
+        assert_eq!(keys.len(), content.len(), "a key is twice in a set");
         let is_update = without.is_none();
-        self.set_write = Some(SetWrite { set, content, before, moved, is_update });
+        self.set_write = Some(SetWrite { set, content, before, choice, moves, is_update });
         self.settle(lost);
     }
 
@@ -248,13 +246,12 @@ impl Driver {
     /// Ends the write of a set.
     fn end_set(&mut self, fails: bool) {
         let Some(write) = self.set_write.take() else { return };
-        let SetWrite { set, content, before, moved, is_update } = write;
+        let SetWrite { set, content, before, choice, moves, is_update } = write;
         if is_update {
             self.machine.set_updated();
         }
-        let count = before.len() as u64;
         if fails {
-            self.machine.fail_set(set, count);
+            self.machine.fail_set(&choice);
             if self.chance(2) {
                 self.sets[set as usize] = content;
             } else {
@@ -265,9 +262,8 @@ impl Driver {
             }
             return;
         }
-        let keys: Vec<u64> = content.iter().map(|(entry, _)| entry.key).collect();
-        self.machine.commit_set(set, &keys, count, &moved);
-        self.in_sets += moved.len() as u64;
+        self.machine.commit_set(&choice);
+        self.in_sets += moves;
         self.sets[set as usize] = content;
     }
 
@@ -376,7 +372,7 @@ impl Driver {
         let set = self.machine.set_with(key)?;
         let content = self.content_of(set).to_vec();
         if self.set_write.as_ref().is_none_or(|write| write.set != set) {
-            let keys: Vec<u64> = content.iter().map(|(entry, _)| entry.key).collect();
+            let keys: Vec<u64> = content.iter().map(|(_, held)| held.0).collect();
             self.machine.learn_set(set, &keys);
         }
         let position = content.iter().position(|(_, held)| held.0 == key)?;

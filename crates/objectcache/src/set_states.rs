@@ -3,6 +3,7 @@
 use crate::format::set::SetContent;
 use crate::journal::Durable;
 use crate::oneshot::{self, Sender};
+use gordon_cache::tiered::SetChoice;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) type Waiting = Vec<Sender<std::result::Result<(), String>>>;
@@ -29,12 +30,9 @@ pub(crate) struct Removing {
 /// A set that is being written.
 pub(crate) struct Writing {
     pub content: SetContent,
-    /// The objects that it had before, if it was not damaged.
-    pub before: u64,
+    pub choice: SetChoice,
     pub removed: Vec<u64>,
     pub waiting: Waiting,
-    /// Key and offset of objects that leave the log.
-    pub moved: Vec<(u64, u64)>,
 }
 
 pub(crate) fn wait(waiting: &mut Waiting) -> Durable {

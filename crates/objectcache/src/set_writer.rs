@@ -6,10 +6,9 @@ use crate::format::object::{Identity, Kind, Stored};
 use crate::format::set::{DamagedSet, SetContent, SetObject, parse_set, set_page, set_size};
 use crate::medium;
 use crate::set_states::{Removing, Waiting, Writing};
-use crate::sets::hashes;
 use crate::state::{Shared, State};
 use bytes::Bytes;
-use gordon_cache::tiered::{LogObject, SetEntry};
+use gordon_cache::tiered::{LogObject, SetArrival, SetResident};
 use std::collections::BTreeMap;
 use std::io::Result;
 
@@ -131,67 +130,55 @@ impl State {
         let SetContent { sequence, objects: olds } = page.unwrap_or_default();
         let before = olds.len() as u64;
         let news = self.movable(candidates);
-        // The set may have a copy of an object that a crash has left in the log.
         let stays = |old: &SetObject| {
             !removed.contains(&old.hash)
-                && news.iter().all(|(_, new)| new.hash != old.hash)
                 && !self.purges.cover(&old.object.key, old.object.kind, sequence)
         };
         let mut objects = Vec::new();
-        let mut entries = Vec::new();
-        for (position, object) in olds.into_iter().enumerate() {
-            if stays(&object) {
-                let was_hit = self.machine.was_hit_in_set(set, position);
-                entries.push(entry(&object, was_hit));
-                objects.push(object);
+        let mut residents = Vec::new();
+        for (position, old) in olds.into_iter().enumerate() {
+            if stays(&old) {
+                let SetObject { hash: key, rrpv, object } = old;
+                residents.push(SetResident { key, size: size_in_set(&object), position, rrpv });
+                objects.push((key, object));
             }
         }
-        let kept = objects.len();
-        let is_same = news.is_empty() && kept as u64 == before && damage.is_none();
+        let is_same = news.is_empty() && residents.len() as u64 == before && damage.is_none();
         if is_same && !self.sets.unsettled.contains(&set) {
             answers.push((waiting, Ok(())));
             return None;
         }
-        let mut offsets = Vec::new();
-        for (offset, object) in news {
-            offsets.push(offset);
-            entries.push(entry(&object, false));
-            objects.push(object);
+        let mut arrivals = Vec::new();
+        for (arrival, object) in news {
+            arrivals.push(arrival);
+            objects.push((arrival.key, object));
         }
-        let stays = self.machine.choose(set, &mut entries, kept);
-        let mut moved = Vec::new();
-        let mut chosen = Vec::new();
-        for (number, object) in objects.into_iter().enumerate() {
-            if !stays[number] {
-                continue;
-            }
-            if number >= kept {
-                moved.push((object.hash, offsets[number - kept]));
-            }
-            chosen.push(SetObject { rrpv: entries[number].rrpv, ..object });
-        }
-        self.machine.begin_set(set, &hashes(&chosen));
+        let choice = self.machine.begin_set(set, before, &residents, &arrivals);
+        let chosen = choice.chosen.iter().map(|(number, rrpv)| {
+            let (hash, object) = objects[*number].clone();
+            SetObject { hash, rrpv: *rrpv, object }
+        });
+        let chosen: Vec<SetObject> = chosen.collect();
         if let Some((_, writes)) = self.sets.readers.get_mut(&set) {
             *writes += 1;
         }
         let content = SetContent { sequence: self.next_sequence(), objects: chosen };
-        let writing = Writing { content, before, removed, waiting, moved };
+        let writing = Writing { content, choice, removed, waiting };
         self.sets.writing.insert(set, writing);
         self.sets.writing.get(&set).map(|writing| &writing.content)
     }
 
-    /// The candidates that can move to a set now, with their offsets.
-    fn movable(&self, candidates: Vec<(LogObject, Identity, Stored)>) -> Vec<(u64, SetObject)> {
-        let mut found: Vec<(u64, SetObject)> = Vec::new();
+    /// The candidates that can move to a set now.
+    fn movable(&self, candidates: Vec<(LogObject, Identity, Stored)>) -> Vec<(SetArrival, Stored)> {
+        let mut found = Vec::new();
         for (LogObject { offset, was_hit, .. }, identity, object) in candidates {
-            let Identity { hash, sequence, .. } = identity;
+            let Identity { hash: key, sequence, .. } = identity;
             // It may have been removed since it was read.
-            let is_there = self.machine.is_live(hash, offset)
+            let is_there = self.machine.is_live(key, offset)
                 && !self.purges.cover(&object.key, object.kind, sequence);
-            let is_twice = found.iter().any(|(_, other)| other.hash == hash);
-            if is_there && !is_twice {
-                let rrpv = SetEntry::new(hash, 0, was_hit).rrpv;
-                found.push((offset, SetObject { hash, rrpv, object }));
+            if is_there {
+                let arrival = SetArrival { key, size: size_in_set(&object), offset, was_hit };
+                found.push((arrival, object));
             }
         }
         found
@@ -200,17 +187,17 @@ impl State {
     /// Ends the write of a set.
     fn end_update(&mut self, set: u32, failure: Option<String>, answers: &mut Answers) {
         let Some(writing) = self.sets.writing.remove(&set) else { return };
-        let Writing { content, before, removed, waiting, moved } = writing;
+        let Writing { choice, removed, waiting, .. } = writing;
         match failure {
             None => {
                 self.sets.unsettled.remove(&set);
-                self.machine.commit_set(set, &hashes(&content.objects), before, &moved);
+                self.machine.commit_set(&choice);
                 answers.push((waiting, Ok(())));
             }
             Some(why) => {
                 self.counters.events.io_errors += 1;
                 self.sets.unsettled.insert(set);
-                self.machine.fail_set(set, before);
+                self.machine.fail_set(&choice);
                 // They stay away until a restart, or until the set is written.
                 self.sets.removing.entry(set).or_default().hashes.extend(removed);
                 answers.push((waiting, Err(why)));
@@ -219,7 +206,6 @@ impl State {
     }
 }
 
-fn entry(object: &SetObject, was_hit: bool) -> SetEntry {
-    let size = u32::try_from(set_size(&object.object)).unwrap_or(u32::MAX);
-    SetEntry { key: object.hash, size, was_hit, rrpv: object.rrpv }
+fn size_in_set(object: &Stored) -> u32 {
+    u32::try_from(set_size(object)).unwrap_or(u32::MAX)
 }

@@ -30,9 +30,12 @@ mod vocabulary;
 
 pub use admission::{Admission, Budget};
 pub use machine::TieredMachine;
-pub use sets::{SetEntry, SetShape};
+pub use sets::SetShape;
 pub use simulated::Tiered;
-pub use vocabulary::{Action, DirectoryEntry, LogObject, LogShape, ObjectSize, Place, Removal};
+pub use vocabulary::{
+    Action, DirectoryEntry, LogObject, LogShape, ObjectSize, Place, Removal, SetArrival, SetChoice,
+    SetResident,
+};
 
 use alloc::vec::Vec;
 

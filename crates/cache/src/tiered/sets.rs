@@ -23,7 +23,7 @@ const DISTANT: u8 = 7;
 
 /// An object in a set, or about to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SetEntry {
+pub(super) struct SetEntry {
     /// Hash of its key.
     pub key: u64,
     /// Size in its set in bytes.

@@ -2,10 +2,9 @@
 //! drives, with each of its actions carried out at once.
 
 use super::flash_index::rounded;
-use super::sets::SetEntry;
 use super::{
     Action, Admission, DirectoryEntry, Io, IoQueue, LogObject, LogShape, ObjectSize, Place,
-    SetShape, TierLookup, TieredMachine, TieredShape,
+    SetArrival, SetResident, SetShape, TierLookup, TieredMachine, TieredShape,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -25,9 +24,11 @@ pub(super) struct SimulatedLog {
 /// An object in a set.
 #[derive(Clone, Copy)]
 struct SetObject {
-    entry: SetEntry,
+    key: u64,
     /// Size in the log in bytes.
     bytes: u32,
+    /// Re-reference prediction value.
+    rrpv: u8,
 }
 
 impl SimulatedLog {
@@ -120,7 +121,7 @@ impl SimulatedLog {
         let Some(set) = self.machine.set_with(key) else { return false };
         self.read(self.set_offset(set), self.set_bytes, io_queue);
         let objects = &self.sets[set as usize];
-        match objects.iter().position(|object| object.entry.key == key) {
+        match objects.iter().position(|object| object.key == key) {
             Some(position) => self.machine.mark_hit_in_set(set, position),
             None => {
                 self.machine.count_false_positive();
@@ -161,42 +162,34 @@ impl SimulatedLog {
     fn update_set(&mut self, set: u32, io_queue: &mut IoQueue) {
         let offset = self.set_offset(set);
         let mut objects = core::mem::take(&mut self.sets[set as usize]);
-        let kept = objects.len();
-        if kept > 0 {
+        if !objects.is_empty() {
             self.read(offset, self.set_bytes, io_queue);
         }
-        for (position, object) in objects.iter_mut().enumerate() {
-            object.entry.was_hit = self.machine.was_hit_in_set(set, position);
-        }
-        let mut offsets = Vec::new();
+        let in_set = |bytes: u32| bytes.saturating_sub(self.set_saving);
+        let resident = |(position, object): (usize, &SetObject)| SetResident {
+            key: object.key,
+            size: in_set(object.bytes),
+            position,
+            rrpv: object.rrpv,
+        };
+        let residents: Vec<SetResident> = objects.iter().enumerate().map(resident).collect();
+        let mut arrivals = Vec::new();
         for LogObject { offset, was_hit, .. } in self.machine.in_log(set) {
             let is_live = |key| self.machine.is_live(key, offset);
             let Some(DirectoryEntry { key, bytes, .. }) = self.entry(offset, is_live).copied()
             else {
                 continue;
             };
-            let size = bytes.saturating_sub(self.set_saving);
-            objects.push(SetObject { entry: SetEntry::new(key, size, was_hit), bytes });
-            offsets.push(offset);
+            arrivals.push(SetArrival { key, size: in_set(bytes), offset, was_hit });
+            objects.push(SetObject { key, bytes, rrpv: 0 });
         }
-        let mut entries: Vec<SetEntry> = objects.iter().map(|object| object.entry).collect();
-        let stays = self.machine.choose(set, &mut entries, kept);
-        let mut moved = Vec::new();
-        let mut chosen = Vec::new();
-        for (number, object) in objects.into_iter().enumerate() {
-            if !stays[number] {
-                continue;
-            }
-            if number >= kept {
-                moved.push((object.entry.key, offsets[number - kept]));
-            }
-            chosen.push(SetObject { entry: entries[number], ..object });
-        }
-        let keys: Vec<u64> = chosen.iter().map(|object| object.entry.key).collect();
-        self.machine.begin_set(set, &keys);
+        let before = residents.len() as u64;
+        let choice = self.machine.begin_set(set, before, &residents, &arrivals);
         io_queue.io.push(Io { write: true, offset, bytes: self.set_bytes });
-        self.machine.commit_set(set, &keys, kept as u64, &moved);
-        self.sets[set as usize] = chosen;
+        self.machine.commit_set(&choice);
+        let chosen = choice.chosen.into_iter();
+        self.sets[set as usize] =
+            chosen.map(|(number, rrpv)| SetObject { rrpv, ..objects[number] }).collect();
     }
 
     /// Calls `each` with the tier, key and size of every object.
@@ -207,8 +200,8 @@ impl SimulatedLog {
                 each(TierLookup::Flash, entry.key, entry.bytes.into());
             }
         }
-        for SetObject { entry, bytes } in self.sets.iter().flatten() {
-            each(TierLookup::Flash, entry.key, (*bytes).into());
+        for SetObject { key, bytes, .. } in self.sets.iter().flatten() {
+            each(TierLookup::Flash, *key, (*bytes).into());
         }
     }
 }

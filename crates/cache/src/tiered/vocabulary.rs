@@ -1,6 +1,7 @@
 //! The types that the machine and its driver exchange.
 
 use super::sets::SetShape;
+use alloc::vec::Vec;
 
 /// The flash of a [`TieredMachine`](super::TieredMachine).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,47 @@ pub struct LogObject {
     pub bytes: u64,
     /// Whether it was requested since it was written.
     pub was_hit: bool,
+}
+
+/// An object in a set that is about to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetResident {
+    /// Hash of its key.
+    pub key: u64,
+    /// Size in the set in bytes.
+    pub size: u32,
+    /// Position in the set as it was written last.
+    pub position: usize,
+    /// Re-reference prediction value that was written with it, 0 to 7.
+    pub rrpv: u8,
+}
+
+/// An object in the log that may move to a set that is about to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetArrival {
+    /// Hash of its key.
+    pub key: u64,
+    /// Size in the set in bytes.
+    pub size: u32,
+    /// Offset in the log in bytes.
+    pub offset: u64,
+    /// Whether it was requested while it was in the log.
+    pub was_hit: bool,
+}
+
+/// The new content of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetChoice {
+    /// The objects: their numbers, which count residents and then arrivals, and the re-reference
+    /// prediction values to be written with them.
+    pub chosen: Vec<(usize, u8)>,
+    pub(super) set: u32,
+    /// Number of objects that the set had.
+    pub(super) before: u64,
+    /// Hashes of the keys of the chosen objects.
+    pub(super) keys: Vec<u64>,
+    /// Key and offset of the objects that leave the log.
+    pub(super) moved: Vec<(u64, u64)>,
 }
 
 /// Where an object may be.

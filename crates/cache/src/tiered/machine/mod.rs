@@ -19,8 +19,8 @@
 //!
 //! With [`LogShape::sets`], small objects leave the log for a set. Before a segment is evicted, each
 //! set of its small objects is updated ([`Action::UpdateSet`]): the driver reads the set and the
-//! objects of the set in the log ([`in_log`](TieredMachine::in_log)), lets the machine
-//! [`choose`](TieredMachine::choose) those that stay, writes the set, and reports that with
+//! objects of the set in the log ([`in_log`](TieredMachine::in_log)), gets those that are in it from
+//! now on ([`begin_set`](TieredMachine::begin_set)), writes the set, and reports that with
 //! [`commit_set`](TieredMachine::commit_set). An object is in the index of the log until then. What
 //! is in the sets is known by filters only ([`set_with`](TieredMachine::set_with)), so the driver
 //! removes an object from a set by writing the set again.

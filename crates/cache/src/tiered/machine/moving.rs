@@ -3,9 +3,8 @@
 use super::{Preparation, SegmentState, TieredMachine};
 use crate::index::hash;
 use crate::tiered::sets::SetEntry;
-use crate::tiered::vocabulary::{DirectoryEntry, LogObject};
+use crate::tiered::vocabulary::{DirectoryEntry, LogObject, SetArrival, SetChoice, SetResident};
 use alloc::collections::BTreeSet;
-use alloc::vec;
 use alloc::vec::Vec;
 
 impl TieredMachine {
@@ -63,33 +62,62 @@ impl TieredMachine {
         self.counts.false_positives += 1;
     }
 
-    /// Whether the object at a position of a set was requested since its set was last written.
-    pub fn was_hit_in_set(&self, set: u32, position: usize) -> bool {
-        self.sets.as_ref().is_some_and(|sets| sets.was_hit(set, position))
-    }
-
-    /// Chooses the objects that stay in a set that is about to be written: the first `olds` of
-    /// `entries` are in it already, the others are new. Updates their values.
-    pub fn choose(&mut self, set: u32, entries: &mut [SetEntry], olds: usize) -> Vec<bool> {
-        let Some(sets) = &mut self.sets else { return vec![false; entries.len()] };
-        let stays = sets.choose(set, entries, olds);
+    /// Chooses the new content of a set that is about to be written. It had `before` objects, of
+    /// which `residents` may stay; `arrivals` may move to it from the log. An arrival takes the
+    /// place of a resident with the same key, and of two such arrivals the first one counts.
+    ///
+    /// # Panics
+    /// The cache has no sets.
+    pub fn begin_set(
+        &mut self,
+        set: u32,
+        before: u64,
+        residents: &[SetResident],
+        arrivals: &[SetArrival],
+    ) -> SetChoice {
+        let sets = self.sets.as_mut().expect("a cache with sets");
+        let mut numbers = Vec::new();
+        let mut entries: Vec<SetEntry> = Vec::new();
+        for (number, resident) in residents.iter().enumerate() {
+            let SetResident { key, size, position, rrpv } = *resident;
+            if arrivals.iter().all(|arrival| arrival.key != key) {
+                let was_hit = sets.was_hit(set, position);
+                entries.push(SetEntry { key, size, was_hit, rrpv });
+                numbers.push(number);
+            }
+        }
+        let olds = entries.len();
+        for (number, arrival) in arrivals.iter().enumerate() {
+            if entries[olds..].iter().all(|entry| entry.key != arrival.key) {
+                entries.push(SetEntry::new(arrival.key, arrival.size, arrival.was_hit));
+                numbers.push(residents.len() + number);
+            }
+        }
+        let stays = sets.choose(set, &mut entries, olds);
         self.counts.evicted += stays[..olds].iter().filter(|stays| !**stays).count() as u64;
-        stays
-    }
-
-    /// Reports that a set is about to be written with these objects.
-    pub fn begin_set(&mut self, set: u32, keys: &[u64]) {
-        let Some(sets) = &mut self.sets else { return };
-        sets.extend(set, keys);
+        let mut choice =
+            SetChoice { chosen: Vec::new(), set, before, keys: Vec::new(), moved: Vec::new() };
+        for ((number, entry), stays) in numbers.into_iter().zip(entries).zip(stays) {
+            if !stays {
+                continue;
+            }
+            choice.chosen.push((number, entry.rrpv));
+            choice.keys.push(entry.key);
+            if let Some(arrival) = number.checked_sub(residents.len()) {
+                choice.moved.push((entry.key, arrivals[arrival].offset));
+            }
+        }
+        sets.extend(set, &choice.keys);
         self.counts.written += u64::from(sets.shape.bytes);
+        choice
     }
 
-    /// Reports that a set durably has these objects. It had `before`. Those that `moved` from the
-    /// log, by key and offset, leave the log.
-    pub fn commit_set(&mut self, set: u32, keys: &[u64], before: u64, moved: &[(u64, u64)]) {
+    /// Reports that a set durably has the objects that were chosen. Those that moved to it leave the
+    /// log.
+    pub fn commit_set(&mut self, choice: &SetChoice) {
         let Some(sets) = &mut self.sets else { return };
-        sets.know(set, keys, before);
-        for (key, offset) in moved {
+        sets.know(choice.set, &choice.keys, choice.before);
+        for (key, offset) in &choice.moved {
             let location = self.location(*offset);
             // Unless it was removed meanwhile.
             if let Some(found) = self.index.mark_moved(hash(*key), location) {
@@ -98,9 +126,9 @@ impl TieredMachine {
         }
     }
 
-    /// Reports that a write of a set failed. It had `before` objects; now it may have any.
-    pub fn fail_set(&mut self, set: u32, before: u64) {
-        self.sets.iter_mut().for_each(|sets| sets.forget(set, before));
+    /// Reports that a write of a set failed: it may have any objects now.
+    pub fn fail_set(&mut self, choice: &SetChoice) {
+        self.sets.iter_mut().for_each(|sets| sets.forget(choice.set, choice.before));
     }
 
     /// Reports the objects of a set that was read, unless it is being written.
