@@ -157,7 +157,7 @@ def test_kills_while_small_objects_move_to_sets_and_are_purged(site: Serve) -> N
     assert checked > 10 * KILLS
 
 
-def test_the_simulator_predicts_the_hits_of_a_server_with_sets(site: Serve, tmp_path: Path) -> None:
+def test_the_simulator_predicts_a_server_with_sets(site: Serve, tmp_path: Path) -> None:
     server = site("--trace", "requests.trace")
     wrong: list[str] = []
     client = Client(server, wrong)
@@ -175,6 +175,8 @@ def test_the_simulator_predicts_the_hits_of_a_server_with_sets(site: Serve, tmp_
     words += ["--log-share", f"{cache['log_capacity'] / cache['flash_capacity']}"]
     # As docs/design/object-cache.md says for keys of up to 8 bytes: /f/0 to /f/2499.
     words += ["--set-largest", f"{1056 + 8}", "--set-saving", f"{111 + 8}"]
+    words += ["--journal", f"{cache['journal_capacity']}"]
+    words += ["--journal-batch", f"{cache['journal_recorded'] / cache['journal_writes']}"]
     ran = gordon(tmp_path, *words, "--json", "-")
     assert ran.status == 0, ran.err
     simulated = json.loads(ran.out)
@@ -183,3 +185,5 @@ def test_the_simulator_predicts_the_hits_of_a_server_with_sets(site: Serve, tmp_
         measured = cache[f"{tier}_hits"] / cache["requests"]
         assert measured > 0.15, tier
         assert levels[tier] / simulated["requests"] == pytest.approx(measured, abs=0.01), tier
+    assert simulated["written_bytes"] == pytest.approx(cache["written_bytes"], rel=0.02)
+    assert simulated["journal_bytes"] > 0.1 * simulated["written_bytes"]

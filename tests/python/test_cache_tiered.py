@@ -198,6 +198,9 @@ def test_the_command(run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_pa
         ({"spare": 0.0}, "a spare part of 0", "0.07"),
         ({"threshold": 0}, "at least one object", "1 or more"),
         ({"set_largest": "8KiB"}, "larger than a set", "4KiB"),
+        ({"journal": "8KiB"}, "is not 2 to 2^20 pages", "journal_capacity"),
+        ({"journal": "1MiB", "layout": "sets"}, "sets alone has no journal", "another layout"),
+        ({"journal": "1MiB", "journal_batch": 0.5}, "0.5 removals in a write", "1 or more"),
     ],
 )
 def test_invalid_options_are_errors(

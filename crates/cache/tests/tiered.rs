@@ -1,6 +1,8 @@
 //! Tests of caches in DRAM and flash: rules in short sequences, and properties of any requests.
 
-use gordon_cache::tiered::{Admission, Budget, Io, Layout, TierLookup, Tiered, TieredShape};
+use gordon_cache::tiered::{
+    Admission, Budget, Io, JournalSettings, JournalShape, Layout, TierLookup, Tiered, TieredShape,
+};
 use gordon_units::Ns;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -22,6 +24,7 @@ fn shape(layout: Layout) -> TieredShape {
         threshold: 2,
         set_largest: 1000,
         set_saving: 0,
+        journal: None,
         reinsert: false,
     }
 }
@@ -70,6 +73,40 @@ fn a_log_evicts_its_oldest_segment() {
     ask(&mut cache, &[9, 10]);
     assert_eq!(in_flash(&cache), [3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(cache.counts().evicted, 2);
+}
+
+#[test]
+fn a_removal_is_written_to_the_journal_which_evicts_segments_if_its_records_do_not_fit() {
+    let evicting: Vec<u64> = (1..=10).collect();
+    // A page has one record. In the two pages of a half, one is left after a compaction.
+    let journal = JournalShape { pages: 2, page: 100, capacity: 17 };
+    let settings = JournalSettings { shape: journal, record: 17, batch: 1.0 };
+    let small = TieredShape { journal: Some(settings), ..shape(Layout::Log) };
+    let mut cache = passing(&small, Admission::All);
+    ask(&mut cache, &evicting);
+    assert_eq!(cache.counts().journal, 0);
+    cache.io();
+    // 1 and 2 were evicted, but the medium has them until the segment is written. The first record
+    // goes to the second page of half 1, and 10 fills the segment.
+    ask(&mut cache, &[1]);
+    let page = |offset: u64| Io { write: true, offset, bytes: 100 };
+    assert_eq!(cache.io().collect::<Vec<_>>(), [page(4300)]);
+    // The second one does not fit: the segments that are older than both records are evicted.
+    ask(&mut cache, &[2]);
+    assert_eq!(cache.io().next_back(), Some(page(4000)));
+    assert_eq!(in_flash(&cache), [1, 9, 10]);
+    assert_eq!((cache.counts().journal, cache.counts().written), (200, 5200));
+
+    // In a larger journal both are kept, and two share a write.
+    let shape = JournalShape { pages: 16, ..journal };
+    let settings = JournalSettings { shape, batch: 2.0, ..settings };
+    let mut cache = passing(&TieredShape { journal: Some(settings), ..small }, Admission::All);
+    ask(&mut cache, &evicting);
+    ask(&mut cache, &[1, 2]);
+    assert_eq!(in_flash(&cache), [1, 5, 6, 7, 8, 9, 10]);
+    // Two pages in one write.
+    assert_eq!(cache.counts().journal, 200);
+    assert_eq!(cache.io().next_back(), Some(Io { bytes: 200, ..page(4000 + 17 * 100) }));
 }
 
 #[test]

@@ -351,6 +351,10 @@ impl Cache {
             expected_life_years: (erases > 0.0 && age_s > 0.0 && sets == 0)
                 .then(|| life_s / crate::config::YEAR_S),
             journal_records: state.journal.records.len() as u64,
+            journal_capacity: state.journal.superblock.map_or(0, |it| it.journal()),
+            journal_written_bytes: counts.journal,
+            journal_writes: counters.journal_writes,
+            journal_recorded: counters.journal_recorded,
             access: shared.access.clone(),
         }
     }

@@ -1,10 +1,11 @@
 //! Writes the records of the journal that are queued, and compacts the journal.
 
-use crate::format::journal::{Page, Record, record_bytes};
+use crate::format::journal::{Page, Record};
 use crate::format::superblock::Superblock;
 use crate::medium::{self, Storage};
 use crate::oneshot::Sender;
 use crate::state::{Shared, State};
+use gordon_cache::tiered::JournalShape;
 use gordon_store::WentBad;
 use std::collections::BTreeMap;
 
@@ -16,18 +17,13 @@ struct Write {
     first: u32,
     pages: Vec<Page>,
     waiting: Vec<Sender<Result<(), String>>>,
+    /// Number of records that were not written before.
+    recorded: u64,
 }
 
-/// Number of pages that these records take, each with `capacity` bytes for them.
-fn page_count(records: &[Record], capacity: usize) -> usize {
-    let (mut pages, mut used) = (1, 0);
-    for record in records {
-        if used + record.len() > capacity {
-            (pages, used) = (pages + 1, 0);
-        }
-        used += record.len();
-    }
-    pages
+/// Number of pages that these records take.
+fn page_count(records: &[Record], shape: &JournalShape) -> u32 {
+    shape.pages_of(records.iter().map(Record::len))
 }
 
 /// Writes the records that are queued. Returns whether there were any.
@@ -37,7 +33,9 @@ pub(crate) fn step(shared: &Shared) -> bool {
     let mut state = shared.state();
     state.journal.in_flight.clear();
     let bytes = write.pages.len() as u64 * write.superblock.journal_page();
-    state.machine.count_written(bytes);
+    state.machine.count_journal(bytes);
+    state.counters.journal_writes += 1;
+    state.counters.journal_recorded += write.recorded;
     match &result {
         Ok(()) => {
             state.journal.floor_pending = false;
@@ -129,9 +127,9 @@ fn next_write(state: &mut State) -> Option<Write> {
     let written = state.machine.counts().written;
     let pending = std::mem::take(&mut state.journal.pending);
     let waiting = std::mem::take(&mut state.journal.waiting);
-    let pages = superblock.journal_pages();
-    let unit = usize::try_from(superblock.unit()).unwrap_or(usize::MAX);
-    let capacity = record_bytes(unit);
+    let shape = superblock.journal_shape();
+    let (pages, capacity) = (shape.pages, shape.capacity as usize);
+    let recorded = pending.len() as u64;
     let first = state.journal.next_page;
     let new = state.journal.pages(&pending, first, written, capacity);
     state.journal.records.extend(pending.iter().cloned());
@@ -141,11 +139,10 @@ fn next_write(state: &mut State) -> Option<Write> {
     if end <= pages && !is_due {
         state.journal.next_page = end;
         let generation = state.journal.generation;
-        return Some(Write { superblock, generation, first, pages: new, waiting });
+        return Some(Write { superblock, generation, first, pages: new, waiting, recorded });
     }
-    // A quarter is kept for new records.
-    compact(state, pages as usize * 3 / 4, capacity);
-    if page_count(&state.journal.records, capacity) > pages as usize {
+    compact(state, &shape);
+    if page_count(&state.journal.records, &shape) > pages {
         let journal = &mut state.journal;
         (journal.waiting, journal.blocked, journal.restart) = (waiting, true, true);
         return None;
@@ -159,12 +156,12 @@ fn next_write(state: &mut State) -> Option<Write> {
     all.iter_mut().for_each(|page| page.first_pages = count);
     journal.next_page = count;
     let generation = journal.generation;
-    Some(Write { superblock, generation, first: 0, pages: all, waiting })
+    Some(Write { superblock, generation, first: 0, pages: all, waiting, recorded })
 }
 
-/// Drops records that no longer matter. If the others take more than `most` pages, evicts the
-/// segments with the oldest objects.
-fn compact(state: &mut State, most: usize, capacity: usize) {
+/// Drops records that no longer matter. If the others take too many pages, evicts the segments with
+/// the oldest objects.
+fn compact(state: &mut State, shape: &JournalShape) {
     loop {
         let oldest = state.oldest_sequence();
         state.journal.floor = state.journal.floor.max(oldest.min(state.sequence));
@@ -192,7 +189,8 @@ fn compact(state: &mut State, most: usize, capacity: usize) {
         let removed =
             removed.into_iter().map(|(hash, sequence)| Record::Removed { hash, sequence });
         state.journal.records = others.into_iter().chain(removed).collect();
-        if page_count(&state.journal.records, capacity) <= most || !state.evict_oldest() {
+        let fits = page_count(&state.journal.records, shape) <= shape.most_compacted();
+        if fits || !state.evict_oldest() {
             return;
         }
         state.journal.floor_pending = true;

@@ -66,6 +66,9 @@ pub(crate) type Clock = Box<dyn Fn() -> Duration + Send + Sync>;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     pub events: Events,
+    /// Writes of the journal, and the records that they added.
+    pub journal_writes: u64,
+    pub journal_recorded: u64,
     /// Bytes that had been written when the cache was opened.
     pub written_before: u64,
     /// Day of the cache, and bytes that had been written when it began.

@@ -188,6 +188,14 @@ pub struct Stats {
     pub expected_life_years: Option<f64>,
     /// Records of deletions in the journal.
     pub journal_records: u64,
+    /// Size of a half of the journal in bytes.
+    pub journal_capacity: u64,
+    /// Bytes written to the journal, which are part of the bytes written to flash.
+    pub journal_written_bytes: u64,
+    /// Writes of the journal: deletions by several clients at the same time share one.
+    pub journal_writes: u64,
+    /// Records of deletions that were written to the journal.
+    pub journal_recorded: u64,
     /// How the flash is accessed, with the reason if not by `O_DIRECT` and io_uring.
     pub access: String,
 }

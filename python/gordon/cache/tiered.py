@@ -52,6 +52,8 @@ def replay(
         "set_largest": settings.set_largest,
         "set_saving": settings.set_saving,
         "no_reinsert": settings.no_reinsert,
+        "journal": settings.journal,
+        "journal_batch": settings.journal_batch,
         "device": {
             "spare": settings.spare,
             "pages_per_block": settings.pages_per_block,

@@ -21,11 +21,14 @@ def show(console: Output, report: TieredReport) -> None:
             *of_entries([one for one in LEVEL if one.key != "hit_bytes"], levels),
         ]
     )
+    journal = ""
+    if report["journal_bytes"] > 0:
+        journal = f", {short(report['journal_bytes'], 'B')} of it to the journal"
     console.text(
         f"index of flash: {short(report['index_bytes'], 'B')} of the DRAM; "
         f"{short(report['offered_bytes'], 'B')} evicted from DRAM, "
         f"{short(report['admitted_bytes'], 'B')} admitted, "
-        f"{short(report['written_bytes'], 'B')} written"
+        f"{short(report['written_bytes'], 'B')} written{journal}"
     )
     whole = report["write_amplification"]
     cache, device = report["application_write_amplification"], report["device_write_amplification"]

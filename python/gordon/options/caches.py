@@ -145,6 +145,12 @@ class TieredOptions:
     gordon cache serve."""
     no_reinsert: bool = False
     """Do not reinsert objects with hits in the log when their segment is evicted."""
+    journal: Annotated[str, SIZE] = "0"
+    """Size of a half of the journal of removals: journal_capacity of gordon cache stat. 0: no
+    journal."""
+    journal_batch: Annotated[float, Number("N", 1)] = 1.0
+    """Mean number of removals in a write of the journal: journal_recorded / journal_writes of
+    gordon cache stat; about 1 with one client."""
     spare: Annotated[float, Share(is_checked=True)] = 0.07
     """Over-provisioning: fraction of the flash's pages that the cache cannot use."""
     pages_per_block: Annotated[int, COUNT] = 256

@@ -219,6 +219,8 @@ class TieredOptions(TypedDict, total=False):
     set_largest: Size | None
     set_saving: Size
     no_reinsert: bool
+    journal: Size
+    journal_batch: float
     spare: float
     pages_per_block: int
     victim: VictimPolicy

@@ -656,6 +656,8 @@ class TieredReport(TypedDict):
     index_bytes: int
     #: How the trace was read.
     input: InputNote
+    #: Those of them that it wrote to its journal of removals.
+    journal_bytes: int
     #: Kind of the values: modelled.
     kind: str
     #: Name of the layout.

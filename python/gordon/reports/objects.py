@@ -87,8 +87,16 @@ class ObjectCacheStats(TypedDict):
     index_bytes_per_object: float | None
     #: Failed reads and writes of flash.
     io_errors: int
+    #: Size of a half of the journal in bytes.
+    journal_capacity: int
+    #: Records of deletions that were written to the journal.
+    journal_recorded: int
     #: Records of deletions in the journal.
     journal_records: int
+    #: Writes of the journal: deletions by several clients at the same time share one.
+    journal_writes: int
+    #: Bytes written to the journal, which are part of the bytes written to flash.
+    journal_written_bytes: int
     #: Size of the flash in bytes, except the sets.
     log_capacity: int
     #: Requests not found.

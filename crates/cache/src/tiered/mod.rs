@@ -22,6 +22,7 @@
 mod admission;
 mod dram;
 mod flash_index;
+mod journal;
 mod machine;
 mod sets;
 mod simulated;
@@ -29,6 +30,7 @@ mod simulated_log;
 mod vocabulary;
 
 pub use admission::{Admission, Budget};
+pub use journal::{JournalSettings, JournalShape};
 pub use machine::TieredMachine;
 pub use sets::SetShape;
 pub use simulated::Tiered;
@@ -74,6 +76,9 @@ pub struct TieredShape {
     /// Objects that were requested while they were in the log are written to it again when their
     /// segment is evicted.
     pub reinsert: bool,
+    /// The journal of removals, which lies behind the flash of the objects. With [`Layout::Sets`]
+    /// there is none.
+    pub journal: Option<JournalSettings>,
 }
 
 impl TieredShape {
@@ -142,6 +147,8 @@ pub struct TieredCounts {
     pub refused: u64,
     /// Bytes written to flash.
     pub written: u64,
+    /// Those of them that were written to the journal of removals.
+    pub journal: u64,
     /// Bytes read from flash, for requests and to rewrite sets.
     pub read: u64,
     /// Reads for requests that did not find their object, because a filter gave a false positive.

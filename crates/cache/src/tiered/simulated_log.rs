@@ -2,6 +2,7 @@
 //! drives, with each of its actions carried out at once.
 
 use super::flash_index::rounded;
+use super::journal::SimulatedJournal;
 use super::{
     Action, Admission, DirectoryEntry, Io, IoQueue, LogObject, LogShape, ObjectSize, Place,
     SetArrival, SetResident, SetShape, TierLookup, TieredMachine, TieredShape,
@@ -19,6 +20,7 @@ pub(super) struct SimulatedLog {
     set_bytes: u32,
     /// Bytes by which an object is smaller in a set than in the log.
     set_saving: u32,
+    journal: Option<SimulatedJournal>,
 }
 
 /// An object in a set.
@@ -63,6 +65,9 @@ impl SimulatedLog {
             sets: vec![Vec::new(); count(sets) as usize],
             set_bytes: shape.set,
             set_saving: shape.set_saving,
+            journal: shape
+                .journal
+                .map(|settings| SimulatedJournal::new(settings, segments, shape.flash)),
         }
     }
 
@@ -109,11 +114,26 @@ impl SimulatedLog {
         if self.is_in_set(key, io_queue) {
             return TierLookup::Flash;
         }
+        // An older version may come back after a crash.
+        if let Some(journal) = &mut self.journal
+            && self.machine.is_on_medium(key)
+        {
+            journal.record(key);
+            self.machine.recorded(key);
+        }
         self.machine.insert(at, key, ObjectSize { bytes: size, directory: 0 });
+        self.carry_out_all(io_queue);
+        if let Some(journal) = &mut self.journal {
+            journal.commit(&mut self.machine, io_queue);
+            self.carry_out_all(io_queue);
+        }
+        TierLookup::Miss
+    }
+
+    fn carry_out_all(&mut self, io_queue: &mut IoQueue) {
         while let Some(action) = self.machine.next_action() {
             self.carry_out(action, io_queue);
         }
-        TierLookup::Miss
     }
 
     /// Reads the set of a key, if its filter matches. Returns whether the object is there.
@@ -141,6 +161,7 @@ impl SimulatedLog {
                 let offset = u64::from(segment) * u64::from(self.stride);
                 io_queue.io.push(Io { write: true, offset, bytes: self.stride });
                 self.machine.commit(segment);
+                self.journal.iter_mut().for_each(SimulatedJournal::segment_written);
             }
             Action::Prepare { segment } => {
                 let directory = self.directories[segment as usize].clone();

@@ -1,6 +1,6 @@
 //! Configuration of a cache of objects in DRAM and flash.
 
-use gordon_cache::tiered::{Admission, Budget, Layout, TieredShape};
+use gordon_cache::tiered::{Admission, Budget, JournalSettings, JournalShape, Layout, TieredShape};
 use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
 use gordon_ssd as ssd;
@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 
 /// Size of a page of the flash, the unit of writes, in bytes.
 pub const PAGE: u64 = 4096;
+
+/// Bytes of a page of the journal without records, and those of the record of a removal, as
+/// docs/design/object-cache-format.md specifies them.
+const JOURNAL_HEADER: u64 = 72;
+const REMOVAL: u32 = 17;
 
 /// Days per year.
 const DAYS: f64 = 365.25;
@@ -52,6 +57,12 @@ pub struct TieredConfig {
     /// Whether objects that were hit in the log are dropped with their segment, not reinserted.
     #[serde(default)]
     pub no_reinsert: bool,
+    /// Size of a half of the journal of removals of a cache with bytes [default: 0, no journal].
+    #[serde(default)]
+    pub journal: Bytes,
+    /// Mean number of removals that are written to the journal together [default: 1].
+    #[serde(default = "one_removal")]
+    pub journal_batch: f64,
     /// The flash device.
     #[serde(default)]
     pub device: DeviceConfig,
@@ -74,6 +85,10 @@ fn log_share() -> f64 {
 
 fn threshold() -> u32 {
     2
+}
+
+fn one_removal() -> f64 {
+    1.0
 }
 
 fn one() -> u64 {
@@ -190,6 +205,7 @@ impl TieredConfig {
             set_largest: bytes(largest),
             set_saving: bytes(self.set_saving),
             reinsert: !self.no_reinsert,
+            journal: self.journal()?,
         };
         let segments = shape.log() / u64::from(shape.segment);
         if self.layout != LayoutKind::Sets && !(2..1 << 30).contains(&segments) {
@@ -210,6 +226,30 @@ impl TieredConfig {
             return Err(wrong("dram", why, "more DRAM"));
         }
         Ok(shape)
+    }
+
+    /// The journal of a cache on a file or block device, whose pages are written twice.
+    fn journal(&self) -> Result<Option<JournalSettings>, ReplayError> {
+        if !(self.journal_batch >= 1.0 && self.journal_batch.is_finite()) {
+            let why = format!("{} removals in a write of the journal", self.journal_batch);
+            return Err(wrong("journal_batch", why, "1 or more"));
+        }
+        if self.journal.0 == 0 {
+            return Ok(None);
+        }
+        if self.layout == LayoutKind::Sets {
+            let why = "a cache of sets alone has no journal".into();
+            return Err(wrong("journal", why, "another layout, or no journal"));
+        }
+        let pages = u32::try_from(self.journal.0 / (2 * PAGE)).unwrap_or(0);
+        if !(2..1 << 20).contains(&pages) {
+            let why = format!("{} is not 2 to 2^20 pages of {}", self.journal, Bytes(2 * PAGE));
+            return Err(wrong("journal", why, "journal_capacity of gordon cache stat"));
+        }
+        #[allow(clippy::cast_possible_truncation)] // bytes of a page
+        let shape =
+            JournalShape { pages, page: 2 * PAGE as u32, capacity: (PAGE - JOURNAL_HEADER) as u32 };
+        Ok(Some(JournalSettings { shape, record: REMOVAL, batch: self.journal_batch }))
     }
 
     /// The admission policy.
@@ -247,9 +287,9 @@ impl TieredConfig {
         })
     }
 
-    /// Raw capacity of the flash in bytes, including over-provisioning.
+    /// Raw capacity of the flash in bytes, including the journal and over-provisioning.
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn raw_bytes(&self) -> f64 {
-        self.flash.0 as f64 / (1.0 - self.device.spare)
+        (self.flash.0 + 2 * self.journal.0) as f64 / (1.0 - self.device.spare)
     }
 }

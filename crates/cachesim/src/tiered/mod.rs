@@ -50,6 +50,8 @@ pub struct TieredReport {
     pub admits: f64,
     /// Bytes that the cache wrote to flash.
     pub written_bytes: u64,
+    /// Those of them that it wrote to its journal of removals.
+    pub journal_bytes: u64,
     /// Bytes that the cache read from flash, for requests and to rewrite sets.
     pub read_bytes: u64,
     /// Reads of sets for objects that were not in them.
@@ -181,7 +183,7 @@ impl Flash {
 /// Returns an error if sizes are inconsistent, the trace cannot be read, or the run is stopped.
 pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, ReplayError> {
     let (shape, admission) = (config.shape()?, config.admission()?);
-    let mut flash = Flash::new(config, shape.flash)?;
+    let mut flash = Flash::new(config, shape.flash + 2 * config.journal.0)?;
     let mut load = Load::open(&config.trace, config.objects)?;
     load.stamps = Some(Vec::new());
     let mut cache = Tiered::new(config.dram.0, &shape, admission, config.seed);
@@ -270,6 +272,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
         admitted_bytes: done.admitted,
         admits: cache.admission_rate(),
         written_bytes: done.written,
+        journal_bytes: done.journal,
         read_bytes: done.read,
         vain_reads: done.false_positives,
         application_write_amplification: application,

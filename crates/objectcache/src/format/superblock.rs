@@ -1,6 +1,8 @@
 //! The superblock: what the cache is, and where its parts are.
 
+use super::journal::record_bytes;
 use super::{Fields, PAGE, VERSION, checksum};
+use gordon_cache::tiered::JournalShape;
 
 const MAGIC: &[u8; 16] = b"gordon objcache\n";
 const LEN: usize = 88;
@@ -95,6 +97,17 @@ impl Superblock {
     /// Number of pages of a half of the journal.
     pub fn journal_pages(&self) -> u32 {
         u32::try_from(self.journal() / self.journal_page()).unwrap_or(u32::MAX)
+    }
+
+    /// The pages of the journal.
+    pub fn journal_shape(&self) -> JournalShape {
+        let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let records = record_bytes(usize::try_from(self.unit()).unwrap_or(usize::MAX));
+        JournalShape {
+            pages: self.journal_pages(),
+            page: narrow(self.journal_page()),
+            capacity: narrow(records as u64),
+        }
     }
 
     /// Offset of a half of the journal.

@@ -205,6 +205,11 @@ impl TieredMachine {
         is_stored
     }
 
+    /// Whether a segment is on the medium, or empty.
+    pub(super) fn is_stored(&self, segment: u32) -> bool {
+        self.segments[segment as usize].state == SegmentState::Stored
+    }
+
     /// As [`pin`](Self::pin), unless the segment is pinned already.
     pub fn pin_idle(&mut self, segment: u32) -> bool {
         self.segments[segment as usize].pins == 0 && self.pin(segment)
@@ -526,9 +531,10 @@ impl TieredMachine {
         self.tier.admission.resume();
     }
 
-    /// Counts bytes that the driver wrote to the flash apart from segments.
-    pub fn count_written(&mut self, bytes: u64) {
+    /// Counts bytes that the driver wrote to its journal.
+    pub fn count_journal(&mut self, bytes: u64) {
         self.counts.written += bytes;
+        self.counts.journal += bytes;
     }
 
     /// Empties DRAM: the next actions move all objects that are admitted to flash. They wait for it
