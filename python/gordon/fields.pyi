@@ -911,6 +911,7 @@ class TieredResult(Result[_reports_cache_TieredReport]):
     hits: int
     index_bytes: int
     input: _reports_shared_InputNote
+    journal_bytes: int
     layout: str
     levels: list[_reports_cache_LevelCount]
     lifetime_span_s: float | None
@@ -944,6 +945,7 @@ class TieredResult(Result[_reports_cache_TieredReport]):
             "flash_bytes",
             "hits",
             "index_bytes",
+            "journal_bytes",
             "miss_bytes",
             "misses",
             "offered_bytes",

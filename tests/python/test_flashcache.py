@@ -413,6 +413,17 @@ def test_bandwidth_by_latency_through_the_command(web: str, run: Run, tmp_path: 
     assert run("cache", "latency", web, "--cores", "four").status == 2
 
 
+def test_an_option_of_caches_with_sets_names_their_command(run: Run) -> None:
+    for option in ("--layout=log-sets", "--set-saving=100", "--sets=0.7"):
+        ran = run("cache", "replay", "x", "--policy", "flashcache", option)
+        assert (ran.status, ran.out) == (2, "")
+        assert option.partition("=")[0] in ran.err
+        assert "gordon cache tiered" in ran.err
+    ran = run("cache", "replay", "x", "--policy", "flashcache", "--lay=1")
+    assert ran.status == 2
+    assert "tiered" not in ran.err
+
+
 def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
     out, report = tmp_path / "report.json", tmp_path / "cache.html"
     sizes = ("--dram", "2MiB,4MiB", "--flash", "0,8MiB", "--cores", "4,8", "--objects")

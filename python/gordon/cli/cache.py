@@ -1,5 +1,6 @@
 """`gordon cache replay`, `policies`, `presets`, `show`; others have files of their own."""
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ from gordon.cli.cache_tiered import tiered
 from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
 from gordon.options import command, completion, only_given
-from gordon.options.caches import Cache, DramPolicy, FlashCacheDesign, Warmup
+from gordon.options.caches import Cache, DramPolicy, FlashCacheDesign, TieredOptions, Tiers, Warmup
 from gordon.options.outputs import CacheTables, Tables
 from gordon.untyped import Given
 
@@ -29,7 +30,31 @@ def cache() -> None:
     """
 
 
-@cache.command()
+#: Options of caches with a log or sets: those of `gordon cache tiered`, and one of `serve`.
+_TIERED = {"--sets"} | {
+    f"--{field.name.replace('_', '-')}"
+    for table in (Tiers, TieredOptions)
+    for field in fields(table)
+}
+
+
+class _Replay(command.Command):
+    """Names the command that has the options of caches with a log or sets."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in _TIERED:
+                raise
+            why = (
+                f"the caches of `gordon cache replay` have no log and no sets, and so no "
+                f"{error.option_name}; `gordon cache tiered` replays the trace of a cache with them"
+            )
+            raise click.UsageError(why, ctx) from None
+
+
+@cache.command(cls=_Replay)
 @click.argument("trace")
 @command.of(Cache, DramPolicy, Warmup, FlashCacheDesign)
 @of_trace
@@ -44,7 +69,8 @@ def replay(trace: str, to: Tables, **given: Any) -> None:
 
     With --policy flashcache there are two levels, DRAM and flash, with time, power, wear, area and
     cost. Requests arrive at the times of the trace, unless --speed, --rate or --outstanding is
-    given.
+    given. That is the cache of a paper, which keeps objects in whole pages. To predict
+    `gordon cache serve`, replay its trace with `gordon cache tiered`, which has its log and sets.
     """
     from gordon import cache
     from gordon.cli import cache_view, flashcache_view, output

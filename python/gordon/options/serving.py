@@ -83,8 +83,8 @@ class Service:
     access_log: Annotated[str | None, FILE] = None
     """Append a line for each request in the combined log format."""
     trace: Annotated[str | None, FILE] = None
-    """Write the lookups of the cache as a trace (oracleGeneral) for `gordon cache tiered` and
-    `replay`."""
+    """Write the lookups of the cache as a trace (oracleGeneral) for `gordon cache tiered`, which
+    predicts this cache, and `replay`, which compares others."""
     threads: Annotated[int, COUNT] = 1
     """Number of threads that serve clients."""
     clients: Annotated[int | None, COUNT] = None
