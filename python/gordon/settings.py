@@ -6,7 +6,6 @@ a source for the value, the source becomes `--set`. The core checks each value.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache
@@ -122,9 +121,7 @@ def _refused(kind: str, whole: Table, setting: str) -> GordonError | None:
             return None
         _, expected, rest = what.partition("expected ")
         said = expected + rest or what.removeprefix(f"`{setting.partition('=')[2]}`: ")
-        # The message lists the known words already.
-        hint = re.sub(r"(; )?known here: .*", "", error.hint)
-        return GordonError(f"--set {setting}: {said}", hint, kind=error.kind)
+        return GordonError(f"--set {setting}: {said}", error.hint, kind=error.kind)
     return None
 
 

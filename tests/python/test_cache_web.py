@@ -103,7 +103,7 @@ def test_a_log_is_replayed_object_by_object(run: Run, tmp_path: Path) -> None:
         "cache", "replay", str(LOG), "--dram", "10MiB", "--policy", "lru", "--json", "report.json"
     )
     assert ran.status == 0, ran.err
-    for note in ("other_methods: 3 ", "other_statuses: 6 ", "empty: 1 "):
+    for note in ("other methods: 3 ", "other statuses: 6 ", "empty: 1 "):
         assert f"warning: {note}" in ran.err
     report: Any = json.loads((tmp_path / "report.json").read_text())
     # 26 requests for 11 objects, all of which fit.

@@ -85,7 +85,7 @@ REFUSED_SAMPLES: dict[str, tuple[Any, str, str, str]] = {
     "no-host": ('{"sysstat": {"hosts": []}}', "no-samples", "day.json", "sadf -j"),
     "no-hosts": ('{"sysstat": {}}', "json", "day.json, line 1, column", "sadf -j"),
     "no-samples": (sadf.day([], "db1"), "no-samples", "db1: no sample", "sadf -j"),
-    "no-cpu": (sadf.day([without("cpu-load")], "db1"), "no-samples", "1 without_cpu", "sadf -j"),
+    "no-cpu": (sadf.day([without("cpu-load")], "db1"), "no-samples", "1 without CPU", "sadf -j"),
     "busy": (sadf.day([at(1, user=300.0)], "db1"), "no-samples", "1 implausible", "sadf -j"),
     "user": (sadf.day([without("cpu-load", "user")], "db1"), "json", "`user`", "sadf -j"),
     "tps": (sadf.day([without("disk", "tps")], "db1"), "json", "`tps`", "sadf -j"),
@@ -124,7 +124,7 @@ IRREGULAR: dict[str, tuple[list[Sample], int, tuple[str, ...], str]] = {
     "clock jumps back": (
         [*seconds(100, 105), *seconds(1, 5)],
         11,
-        ("clock_jumps: 1 sample starts before the end of the sample before",),
+        ("clock jumps: 1 sample starts before the end of the sample before",),
         "no steady clock: 1 sample starts before the end of the sample before",
     ),
     "repeated": (
@@ -142,25 +142,25 @@ IRREGULAR: dict[str, tuple[list[Sample], int, tuple[str, ...], str]] = {
     "without CPU time": (
         [at(1), without("cpu-load") | {"timestamp": at(2)["timestamp"]}],
         1,
-        ("without_cpu: 1 ",),
+        ("without CPU: 1 ",),
         "no samples without CPU time: the conversion left out 1 of them",
     ),
     "no time": (
         [at(1), at(2) | {"timestamp": {"date": "2026-13-45", "time": "99:99:99", "interval": 1}}],
         1,
-        ("without_time: 1 ",),
+        ("without time: 1 ",),
         "no samples without a valid time: the conversion left out 1 of them",
     ),
     "no interval": (
         [at(1), at(2, 0)],
         1,
-        ("bad_intervals: 1 ",),
+        ("bad intervals: 1 ",),
         "no samples without a valid interval: the conversion left out 1 of them",
     ),
     "no disks in a sample": (
         [at(1), without("disk") | {"timestamp": at(2)["timestamp"]}],
         2,
-        ("without_disks: 1 sample has no disks, taken as no I/O",),
+        ("without disks: 1 sample has no disks, taken as no I/O",),
         "no I/O in some samples: 1 sample without disks",
     ),
     "no memory": (
@@ -211,7 +211,7 @@ def test_the_time_of_a_gap_is_not_that_of_the_job(run: Run) -> None:
 def test_mixed_intervals_keep_their_lengths(run: Run) -> None:
     samples = [*seconds(1, 6), *(at(second, 10) for second in (16, 26))]
     made = convert(run, sadf.day(samples, "db1"), "--json", "-")
-    assert "mixed_intervals: 2 samples are not of the most frequent length" in made.err
+    assert "mixed intervals: 2 samples are not of the most frequent length" in made.err
     host = json.loads(made.out)["hosts"][0]
     assert (host["span_s"], host["interval_s"], host["cpu_s"]) == (26, 1, 52)
 

@@ -231,8 +231,8 @@ def test_what_objects_and_blocks_leave_out_is_counted_under_one_name(run: Run) -
     assert (report["requests"], report["hits"]) == (2, 1)
     left = report["provenance"]["trace"]
     assert (left["other_kinds"], left["hashed_keys"]) == (1, 2)
-    assert "warning: other_kinds: 1 " in ran.err
-    assert "warning: hashed_keys: 2 " in ran.err
+    assert "warning: other kinds: 1 " in ran.err
+    assert "warning: hashed keys: 2 " in ran.err
     Path("b").write_text("1,R,100,600,5\n1,R,4096,0,7\n1,W,8192,512,9\n")
     ran = run("trace", "convert", "b", "o", "--format", "alibaba", "--json", "-")
     report = json.loads(ran.out)

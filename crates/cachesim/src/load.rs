@@ -250,7 +250,7 @@ impl Load {
                 let mut notes = blocks.reader.notes();
                 if blocks.without_data > 0 {
                     let count = blocks.without_data;
-                    notes.push(format!("without_data: {count} discards and flushes, left out"));
+                    notes.push(format!("without data: {count} discards and flushes, left out"));
                 }
                 notes
             }

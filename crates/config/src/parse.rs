@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fmt::Write;
 
 /// Reason why a config is refused. The message ends with the hint, if any, on its own line.
 #[derive(Debug, thiserror::Error)]
@@ -111,8 +110,8 @@ fn plain(message: &str) -> String {
     format!("{start}expected {words}")
 }
 
-/// The hint for an error message of serde: the missing key, or the nearest known key and all known
-/// keys.
+/// The hint for an error message of serde: the missing key, or the nearest known key. The message
+/// itself lists the known keys.
 fn hint(message: &str) -> String {
     if let Some(key) = message.strip_prefix("missing field ") {
         return format!("add {key} to this table");
@@ -124,20 +123,21 @@ fn hint(message: &str) -> String {
     if !message.starts_with("unknown") || known.is_empty() {
         return String::new();
     }
-    let mut hint = String::new();
-    if let Some(near) = nearest(wrong, known.iter().copied()) {
-        let _ = write!(hint, "`{near}`; ");
-    }
-    let _ = write!(hint, "known here: {}", known.join(", "));
-    hint
+    nearest(wrong, known).map_or(String::new(), |near| format!("`{near}`"))
 }
 
 /// The entry of `known` most similar to `wrong`; `None` if none is similar enough.
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
-        .map(|key| (strsim::jaro_winkler(wrong, key), key))
+        .map(|key| (likeness(wrong, key), key))
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, key)| key)
+}
+
+/// How similar two words are, up to 1. Two neighbours in the wrong order make one mistake.
+fn likeness(wrong: &str, key: &str) -> f64 {
+    let is_one_off = wrong.len() > 2 && strsim::osa_distance(wrong, key) == 1;
+    strsim::jaro_winkler(wrong, key).max(if is_one_off { 0.9 } else { 0.0 })
 }

@@ -62,45 +62,50 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// A quantity, or an error that names the known units.
-fn quantity<T: FromStr<Err = ParseError>>(text: &str) -> PyResult<T> {
-    text.parse().map_err(|error| raise(format!("`{text}`: {error}")))
+/// A quantity, or an error that names the known units, or has the example.
+fn quantity<T: FromStr<Err = ParseError>>(text: &str, example: &str) -> PyResult<T> {
+    text.parse().map_err(|error| match error {
+        ParseError::Number => {
+            raise(format!("`{text}`: expected a number and a unit, such as {example}"))
+        }
+        _ => raise(format!("`{text}`: {error}")),
+    })
 }
 
 /// Parses text such as `64KiB` or `64k` to a number of bytes.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
-    quantity::<Bytes>(text).map(|found| found.0)
+    quantity::<Bytes>(text, "64KiB").map(|found| found.0)
 }
 
 /// Parses text such as `10Gb` or `125MB` to a number of bytes a second.
 #[pyfunction]
 fn parse_rate(text: &str) -> PyResult<f64> {
-    quantity::<DataRate>(text).map(|found| found.0)
+    quantity::<DataRate>(text, "125MB").map(|found| found.0)
 }
 
 /// Parses text such as `0.1s` to a number of nanoseconds.
 #[pyfunction]
 fn parse_ns(text: &str) -> PyResult<u64> {
-    quantity::<Ns>(text).map(|found| found.0)
+    quantity::<Ns>(text, "25us").map(|found| found.0)
 }
 
 /// Parses text such as `2.4GHz` to a number of hertz.
 #[pyfunction]
 fn parse_hertz(text: &str) -> PyResult<f64> {
-    quantity::<Hertz>(text).map(|found| found.0)
+    quantity::<Hertz>(text, "2.4GHz").map(|found| found.0)
 }
 
 /// Parses text such as `19W` to a number of watts.
 #[pyfunction]
 fn parse_watts(text: &str) -> PyResult<f64> {
-    quantity::<Watts>(text).map(|found| found.0)
+    quantity::<Watts>(text, "19W").map(|found| found.0)
 }
 
 /// Parses text such as `1.2V` to a number of volts.
 #[pyfunction]
 fn parse_volts(text: &str) -> PyResult<f64> {
-    quantity::<Volts>(text).map(|found| found.0)
+    quantity::<Volts>(text, "12V").map(|found| found.0)
 }
 
 /// Parses and checks TOML of a kind and returns it as JSON.

@@ -177,7 +177,7 @@ fn names_of_objects_may_be_text_and_are_counted() {
     let (all, notes) = objects(&text.path, None, &ReadOptions::default());
     assert_eq!(brief(&all), [(0, 4941, false), (S, 1984, false), (2 * S, 4941, false)]);
     assert!(all[0].key == all[2].key && all[0].key != all[1].key);
-    assert!(notes.iter().any(|note| note.starts_with("hashed_keys: 3 ")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.starts_with("hashed keys: 3 ")), "{notes:?}");
     // 7 and 007 are different names.
     let zeros = case("0,7,10\n1,007,10\n");
     let (all, _) = objects(&zeros.path, named("libcachesim-csv"), &ReadOptions::default());
@@ -191,7 +191,7 @@ fn twitter_adds_key_and_value_and_leaves_deletes_out() {
     for format in [None, named("twitter")] {
         let (all, notes) = objects(&case.path, format, &ReadOptions::default());
         assert_eq!(brief(&all), [(0, 255, true), (S, 17, false)]);
-        assert!(notes.iter().any(|note| note.starts_with("other_kinds: 1 ")), "{notes:?}");
+        assert!(notes.iter().any(|note| note.starts_with("other kinds: 1 ")), "{notes:?}");
     }
 }
 
@@ -245,7 +245,7 @@ fn ibm_cos_leaves_out_requests_that_move_no_object() {
     for format in [None, named("ibm-cos")] {
         let (all, notes) = objects(&case.path, format, &ReadOptions::default());
         assert_eq!(brief(&all), [(0, 1056, true), (1301 * MS, 1056, false)]);
-        assert!(notes.iter().any(|note| note.starts_with("other_kinds: 2 ")), "{notes:?}");
+        assert!(notes.iter().any(|note| note.starts_with("other kinds: 2 ")), "{notes:?}");
     }
 }
 
@@ -387,7 +387,7 @@ fn requests_that_remove_an_object_are_left_out() {
         let case = case(&format!("0,get,7,10\n1,{words},7,10\n2,set,7,10\n"));
         let (all, notes) = objects(&case.path, None, &options_of("time=1:s,op=2,key=3,size=4:B"));
         assert_eq!(brief(&all), [(0, 10, false), (2 * S, 10, true)]);
-        assert!(notes.iter().any(|note| note.starts_with("other_kinds: 1 ")), "{notes:?}");
+        assert!(notes.iter().any(|note| note.starts_with("other kinds: 1 ")), "{notes:?}");
     }
 }
 

@@ -136,7 +136,7 @@ fn captured_to_text_and_back() {
     let made = run(&own, &folder.path().join("a.spc"), Format::SPC).unwrap();
     assert_eq!((made.requests, made.not_written), (10_000, 5000));
     assert!(
-        made.warnings[0].contains("not_written: 5000 discards and flushes"),
+        made.warnings[0].contains("not written: 5000 discards and flushes"),
         "{:?}",
         made.warnings
     );

@@ -114,9 +114,9 @@ impl LeftOut {
     pub(super) fn dropped(&self) -> Vec<(&'static str, u64)> {
         let all = [
             ("duplicates: samples that repeat a time", self.duplicates),
-            ("without_time: samples without a valid time", self.without_time),
-            ("bad_intervals: samples without a valid interval", self.bad_intervals),
-            ("without_cpu: samples without CPU time", self.without_cpu),
+            ("without time: samples without a valid time", self.without_time),
+            ("bad intervals: samples without a valid interval", self.bad_intervals),
+            ("without CPU: samples without CPU time", self.without_cpu),
             ("implausible: samples with impossible amounts", self.implausible),
         ];
         all.into_iter().filter(|(_, count)| *count > 0).collect()
@@ -145,7 +145,7 @@ impl LeftOut {
         warn(
             self.clock_jumps,
             format!(
-                "clock_jumps: {} before the end of the sample before; kept in the order of the \
+                "clock jumps: {} before the end of the sample before; kept in the order of the \
                  input",
                 counted(self.clock_jumps, "sample starts", "samples start")
             ),
@@ -153,7 +153,7 @@ impl LeftOut {
         warn(
             self.mixed_intervals,
             format!(
-                "mixed_intervals: {} not of the most frequent length; each keeps its own",
+                "mixed intervals: {} not of the most frequent length; each keeps its own",
                 counted(self.mixed_intervals, "sample is", "samples are")
             ),
         );
@@ -168,7 +168,7 @@ impl LeftOut {
         warn(
             self.without_disks,
             format!(
-                "without_disks: {} no disks, taken as no I/O",
+                "without disks: {} no disks, taken as no I/O",
                 counted(self.without_disks, "sample has", "samples have")
             ),
         );

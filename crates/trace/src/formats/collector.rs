@@ -68,7 +68,7 @@ impl ReadCounts {
         let mut notes = Vec::new();
         let mut note = |count: u64, name: &str, what: &str| {
             if count > 0 {
-                notes.push(format!("{name}: {count} {what}"));
+                notes.push(format!("{}: {count} {what}", name.replace('_', " ")));
             }
         };
         let first = first_skipped.unwrap_or_default();

@@ -335,7 +335,7 @@ impl ConversionTally {
             reader.note().doubts.iter().map(|doubt| format!("implausible: {doubt}")).collect();
         if self.not_written > 0 {
             let (count, what) = (self.not_written, "discards and flushes, left out");
-            warnings.push(format!("not_written: {count} {what}: {to} has no word for them"));
+            warnings.push(format!("not written: {count} {what}: {to} has no word for them"));
         }
         warnings.extend(reader.notes());
         if self.has_gaps {

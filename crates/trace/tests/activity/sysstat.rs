@@ -248,7 +248,7 @@ fn irregular_times_are_counted() {
     assert_eq!(left_out.without_time, 1);
     assert_eq!(left_out.mixed_intervals, 1);
     assert_eq!(made.samples().len(), 4);
-    for name in ["clock_jumps", "duplicates", "bad_intervals", "without_time", "mixed_intervals"] {
+    for name in ["clock jumps", "duplicates", "bad intervals", "without time", "mixed intervals"] {
         assert!(made.warns(name), "{name}");
     }
 }
@@ -267,7 +267,7 @@ fn samples_without_cpu_time_or_with_impossible_amounts_are_left_out() {
 
     let made = Conversion::sysstat(&one_host(&[without]));
     let ActivityError::NoSamples { why, .. } = made.error() else { panic!("{:?}", made.error()) };
-    assert!(why.contains("n1") && why.contains("1 without_cpu"), "{why}");
+    assert!(why.contains("n1") && why.contains("1 without CPU"), "{why}");
 }
 
 #[test]
