@@ -89,8 +89,9 @@ def _blamed(path: str | PathLike[str]) -> Iterator[None]:
     except GordonError:
         raise
     except OSError as error:
+        folder = Path(path).parent
         raise GordonError(
             f"cannot write {fspath(path)}: {error.strerror or error}",
-            "free some space, or name another folder",
+            "free some space, or name another folder" if folder.is_dir() else f"mkdir -p {folder}",
             kind="unwritable",
         ) from None

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from gordon import _core
 from gordon.errors import GordonError
-from gordon.options import Size, in_bytes
+from gordon.options import Size, check_bytes, in_bytes
 
 
 def doubling(sizes: Size | Sequence[Size], option: str, none: bool = False) -> list[int]:
@@ -16,8 +15,9 @@ def doubling(sizes: Size | Sequence[Size], option: str, none: bool = False) -> l
     found: list[int] = []
     for word in words:
         first, dots, last = word.partition("..")
-        size = _core.parse_bytes(first)
-        end = _core.parse_bytes(last) if dots else size
+        where = f"{option} {word}" if dots else option
+        size = check_bytes(first, where)
+        end = check_bytes(last, where) if dots else size
         if none and end == 0:
             found.append(0)
             continue

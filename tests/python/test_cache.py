@@ -195,7 +195,7 @@ def test_bad_input_is_one_clear_error(three: str, tmp_path: Path, run: Run) -> N
         assert hint in tried, ran.err
     assert run("cache", "replay", blind, "--dram", "1KiB", *as_objects).status == 0
     assert cache.replay(back, dram="1KiB", format="oracleGeneral", order="clamp")["requests"] == 2
-    with raises("impossible", "trace.repeat"):
+    with raises("unknown-name", "`repeat`"):
         cache.replay(three, dram="1KiB", repeat=2)
     with raises("unknown-name", "`polcy`"):
         cache.replay(three, dram="1KiB", polcy="lru")  # type: ignore[call-overload]

@@ -571,6 +571,12 @@ def test_trace_show_has_the_settings_of_devices_and_the_read_amplification(
     assert "read amplification of the command: at least 4.00" in ran.out
     assert summary["read_amplification"] == 4
     assert "warning: read amplification 4.00" in ran.err
+    # A bound below one says nothing.
+    manifest["reads"] = reads | {"returned": "8MiB", "is_asynchronous": False, "is_partial": False}
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    assert "read amplification" not in run("trace", "show", str(copy)).out
+    manifest["reads"] = reads | {"is_asynchronous": False, "is_partial": False}
+    (copy / "manifest.json").write_text(json.dumps(manifest))
     settings = "read-ahead 4 MiB, requests up to 640 KiB, scheduler kyber"
     # Another program may use a device that was not there at the start.
     known = {disk["name"] for disk in manifest["machine"]["disks"]}

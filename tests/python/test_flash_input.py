@@ -140,7 +140,7 @@ def test_bad_input_is_one_clear_error(
         (("bench", "--pattern", "mixed", "--weights", "0"), 1, "weight 0"),
         (("bench", "--pattern", "mixed", "--size", "100B"), 1, "--size: 100B is not"),
         (("bench", "--pattern", "mixed", "--size", "4KX"), 1, "error: --size: `4KX`"),
-        (("bench", "--pattern", "mixed", "--size", "4KX"), 1, "try: one of KiB, MiB"),
+        (("bench", "--pattern", "mixed", "--size", "4KX"), 1, "use one of KiB, MiB"),
         (("replay", "t", "--split", "4KX"), 1, "error: --split: `4KX`"),
         (("bench", "--pattern", "mixed", "--span", "1TB"), 1, "more than the device's"),
         (

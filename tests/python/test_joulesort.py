@@ -253,6 +253,13 @@ def test_what_a_killed_benchmark_left_is_removed(tmp_path: Path) -> None:
     assert list(data.iterdir()) == []
 
 
+def test_the_file_of_phases_is_not_announced(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bench(tmp_path)
+    assert "wrote " not in capfd.readouterr().err
+
+
 def test_no_room(tmp_path: Path) -> None:
     with raises("no-space", "200000000.0 GB"):
         bench(tmp_path, records=10**15)
@@ -321,6 +328,8 @@ def test_clocks_and_governors_are_in_the_report(tmp_path: Path) -> None:
     assert run.governors(tmp_path) == ["performance", "powersave"]
     machine: Any = {"governors": ["powersave"], "clock_mhz": {"least": 800.5, "most": 2400.0}}
     assert clock(machine) == "800 to 2400 MHz, governor powersave"
+    same: Any = {**machine, "clock_mhz": {"least": 2596.1, "most": 2596.3}}
+    assert clock(same) == "2596 MHz, governor powersave"
     unknown: Any = {"governors": None, "clock_mhz": None}
     assert clock(unknown) == "clock unknown, governor unknown"
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from gordon import GordonError, energy
+from gordon import GordonError, energy, peak
 from gordon.cli import Ended
-from gordon.energy import account
+from gordon.energy import account, work
 from gordon.energy.meter import Channel, Kind, Meter
 from gordon.energy.sampler import Sampler
 from gordon.energy.series import Series, Span
@@ -613,3 +613,16 @@ def test_watch_prints_a_line_a_sample(tmp_path: Path) -> None:
     lines = ran.out.splitlines()
     assert len(lines) == 4
     assert lines[-1].split() == ["0.60", "40.0"]
+
+
+def test_the_peak_of_a_small_command_is_a_bound() -> None:
+    small, large = (
+        work.run([sys.executable, "-S", "-c", f"bytearray({size} << 20)"]).about()
+        for size in (0, 4 * peak.resident() >> 20)
+    )
+    assert small["max_rss_is_bound"]
+    assert not large["max_rss_is_bound"]
+    assert large["max_rss_bytes"] > 3 * small["max_rss_bytes"]
+    assert work.memory([small]).startswith("peak memory at most ")
+    assert work.memory([small, large]).startswith("peak memory ")
+    assert "at most" not in work.memory([small, large])

@@ -96,7 +96,9 @@ def test_help_has_a_text_and_each_option_of_a_table(name: str) -> None:
         return
     listed = text.partition("\nOptions:\n")[2]
     own = inspect.signature(function, follow_wrapped=False)
-    written = inspect.Signature.from_callable(types.FunctionType(function.__code__, {}))
+    written = inspect.Signature.from_callable(
+        types.FunctionType(inspect.unwrap(function).__code__, {})
+    )
     for parameter in own.parameters:
         if parameter not in written.parameters:
             assert f"    {parameter}: " in listed, parameter

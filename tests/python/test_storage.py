@@ -293,7 +293,7 @@ def test_sizes() -> None:
         (("--preset", "gordon-slc-256g", "--scheduler", "sptf"), "disk-only", "--scheduler"),
         (("--preset", "sata-7200-2tb"), "unknown-name", "preset `sata-7200-2tb`"),
         (("--preset", "./none.toml"), "unreadable-file", "./none.toml"),
-        (("--preset", "sata-7200-1tb", "--sizes", "4XB"), "", "unknown unit"),
+        (("--preset", "sata-7200-1tb", "--sizes", "4XB"), "bad-size", "unknown unit"),
         (("--preset", "sata-7200-1tb", "--sizes", "8KiB..4KiB"), "bad-size", "--sizes 8KiB..4KiB"),
         (("--preset", "sata-7200-1tb", "--sizes", "1000B"), None, "multiple of 512B"),
         (("--preset", "sata-7200-1tb", "--depths", "0"), "", "--depths"),

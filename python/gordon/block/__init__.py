@@ -86,9 +86,11 @@ def create(
     its summary, but no data. Raises GordonError.
     """
     if capacity is not None:
-        set = [*settings.listed(set), f"capacity={in_bytes(capacity)}"]
+        set = [*settings.listed(set), f"capacity={in_bytes(capacity, '--capacity')}"]
     # An image gets more blocks where the layer needs them.
-    made = flash_device.changed(device, set, in_bytes(super_page), write_points, check=False)
+    made = flash_device.changed(
+        device, set, in_bytes(super_page, "--super-page"), write_points, check=False
+    )
     _keep_own_buffer(made, device, set)
     config = {
         "path": fspath(image),
@@ -176,10 +178,10 @@ def serve(
     """
     array = {
         "stripe": stripe,
-        "stripe_unit": in_bytes(stripe_unit),
+        "stripe_unit": in_bytes(stripe_unit, "--stripe-unit"),
         "copies": copies,
         "bus_rate": in_bytes(bus_rate),
-        "coalesce": in_bytes(coalesce),
+        "coalesce": in_bytes(coalesce, "--coalesce"),
     }
     disk = part.disks(preset, diskspecs, settings.listed(set), scheduler, array)
     if disk is not None and backend == "direct":

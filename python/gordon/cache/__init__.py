@@ -119,11 +119,15 @@ def replay(
     start = {"warmup": warm_up(warmup)}
     if policy == flashcache.NAME:
         load, two = dealt({**options}, TraceLoad, FlashCacheOptions)
-        config = load.config(trace) | {"dram": in_bytes(dram), "objects": objects} | start
-        return TwoLevelResult(flashcache.run(config, two, in_bytes(flash), progress))
+        config = load.config(trace) | {"dram": in_bytes(dram, "--dram"), "objects": objects} | start
+        return TwoLevelResult(flashcache.run(config, two, in_bytes(flash, "--flash"), progress))
     (load,) = dealt({**options}, TraceLoad)
     config = load.config(trace) | start
-    config |= {"dram": in_bytes(dram), "flash": in_bytes(flash), "objects": objects}
+    config |= {
+        "dram": in_bytes(dram, "--dram"),
+        "flash": in_bytes(flash, "--flash"),
+        "objects": objects,
+    }
     chosen = own.named(policy)
     if not isinstance(chosen, str):
         return CacheResult(own.replay(config, chosen, progress))
@@ -223,7 +227,7 @@ def latency(
     and `loss`, the fraction of the bandwidth that the latency costs. The server is that of `sweep`.
     """
     (load,) = dealt({**options}, TraceLoad)
-    config = load.config(trace) | {"dram": in_bytes(dram), "objects": objects}
+    config = load.config(trace) | {"dram": in_bytes(dram, "--dram"), "objects": objects}
     # When requests come does not change what is found.
     replayed = flashcache.run(config, FlashCacheOptions(rate=1.0), "0", progress)
     return LatencyResult(serving.by_latency(replayed, cores, latencies))

@@ -25,7 +25,7 @@ from gordon.cache import flashcache
 from gordon.cache.admission import admission as parsed
 from gordon.cache.objects import ENDURANCE
 from gordon.errors import GordonError
-from gordon.options import Device, several
+from gordon.options import Device, check_bytes, several
 from gordon.reports.objects import ObjectCacheChecked, ServeStats, Warmed
 from gordon.untyped import Config
 
@@ -99,7 +99,7 @@ def serve(
             "--lifetime 5y",
             kind="bad-admission",
         )
-    memory = _core.parse_bytes(dram)
+    memory = check_bytes(dram, "--dram")
     if memory == 0:
         raise GordonError(
             f"--dram {dram}: a cache needs memory", "a size, such as 128MiB", kind="bad-size"

@@ -74,11 +74,11 @@ class ObjectCache:
         if isinstance(policy, dict) and "years" in policy:
             raise GordonError("admission: `years` is the lifetime", "lifetime=5")
         options = {
-            "dram": in_bytes(dram),
+            "dram": in_bytes(dram, "dram"),
             "flash": None if flash is None else os.fspath(flash),
-            "flash_size": in_bytes(flash_size),
-            "segment": in_bytes(segment),
-            "block": in_bytes(block),
+            "flash_size": in_bytes(flash_size, "flash_size"),
+            "segment": in_bytes(segment, "segment"),
+            "block": in_bytes(block, "block"),
             "admission": policy,
             "lifetime": None if lifetime is None else (lifetime, endurance),
             "reinsert": reinsert,

@@ -40,8 +40,8 @@ def replay(
     """
     load, settings = dealt({**options}, TraceLoad, TieredOptions)
     config = load.config(trace) | {
-        "dram": in_bytes(dram),
-        "flash": in_bytes(flash),
+        "dram": in_bytes(dram, "--dram"),
+        "flash": in_bytes(flash, "--flash"),
         "layout": layout,
         "admission": admission(settings.admission),
         "objects": objects,

@@ -46,7 +46,7 @@ def generate(
         raise GordonError(f"no workload is called `{workload}`", f"one of {', '.join(WORKLOADS)}")
     config = {
         "workload": workload,
-        "files": in_bytes(files) or WORKLOADS[workload],
+        "files": in_bytes(files, "--files") or WORKLOADS[workload],
         "requests": requests,
         "clients": clients,
         "seed": seed,

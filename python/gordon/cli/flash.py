@@ -98,9 +98,10 @@ def wa(json_path: str | None, **given: Any) -> None:
 @options.tables_out()
 def presets(to: Tables) -> None:
     """List the presets of flash devices."""
-    from gordon import flash
+    from gordon import _core, flash
     from gordon.cli import output
     from gordon.cli.terminal import Column
+    from gordon.human import short
     from gordon.quantity import value
 
     output.check(to=to)
@@ -111,7 +112,9 @@ def presets(to: Tables) -> None:
     ]
     columns = [
         Column("name", [row["id"] for row in rows]),
-        Column("exports", [row["capacity"] for row in rows], right=True),
+        Column(
+            "exports", [short(_core.parse_bytes(row["capacity"]), "B") for row in rows], right=True
+        ),
         Column("summary", [row["summary"] for row in rows], wraps=True),
     ]
     output.table(columns, "presets", rows, to)

@@ -5,6 +5,7 @@ from typing import Literal
 from gordon.cli.meter_view import show_meters
 from gordon.cli.terminal import Column, Output
 from gordon.energy.series import Summary
+from gordon.energy.work import memory
 from gordon.human import deviation, duration, figures, short, spread
 from gordon.joulesort.report import MachineReport, PhaseReport, Report, Run
 
@@ -28,8 +29,8 @@ def show(console: Output, report: Report) -> None:
         f"{len(runs)} runs of {duration(time['mean'])}{deviation(time['sd'])}: "
         f"CPU time {duration(_mean(runs, 'user_s') + _mean(runs, 'sys_s'))}, "
         f"{short(_mean(runs, 'read_bytes'), 'B')} read and "
-        f"{short(_mean(runs, 'written_bytes'), 'B')} written, peak memory "
-        f"{short(max(run['max_rss_bytes'] for run in runs), 'B')}; measured"
+        f"{short(_mean(runs, 'written_bytes'), 'B')} written, "
+        f"{memory(runs)}; measured"
     )
     show_meters(console, report["meters"])
     if report["phases"]:
@@ -70,7 +71,8 @@ def show(console: Output, report: Report) -> None:
 def clock(machine: MachineReport) -> str:
     """The processors' clocks after the runs and who sets them."""
     mhz, names = machine["clock_mhz"], machine["governors"]
-    rate = f"{mhz['least']:.0f} to {mhz['most']:.0f} MHz" if mhz else "clock unknown"
+    ends = [f"{mhz['least']:.0f}", f"{mhz['most']:.0f}"] if mhz else []
+    rate = f"{' to '.join(dict.fromkeys(ends))} MHz" if ends else "clock unknown"
     return f"{rate}, governor {', '.join(names) if names else 'unknown'}"
 
 

@@ -10,6 +10,7 @@ from gordon.energy.meter import Candidate, Meter
 from gordon.energy.record import Report
 from gordon.energy.series import Summary
 from gordon.energy.session import Session
+from gordon.energy.work import memory
 from gordon.errors import GordonError
 from gordon.human import deviation, duration, figures, short, spread
 
@@ -81,15 +82,14 @@ def show_record(console: Output, report: Report) -> None:
     runs, wall = report["runs"], report["wall_s"]
     times = f"{duration(wall['mean'])}{deviation(wall['sd'])}"
     cpu = sum(run["user_s"] + run["sys_s"] for run in runs) / len(runs)
-    most = max(run["max_rss_bytes"] for run in runs)
     moved = [
         sum(run["read_bytes"] for run in runs) / len(runs),
         sum(run["written_bytes"] for run in runs) / len(runs),
     ]
     console.text(" ".join(report["command"]), style="bold")
     console.text(
-        f"{len(runs)} run{'s' * (len(runs) > 1)} of {times}, CPU time {duration(cpu)}, peak memory "
-        f"{short(most, 'B')}, {short(moved[0], 'B')} read and {short(moved[1], 'B')} written; exit "
+        f"{len(runs)} run{'s' * (len(runs) > 1)} of {times}, CPU time {duration(cpu)}, "
+        f"{memory(runs)}, {short(moved[0], 'B')} read and {short(moved[1], 'B')} written; exit "
         f"status {report['exit_status']}"
     )
     show_meters(console, report["meters"])

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from gordon import _core
 from gordon.cli.terminal import GAP, Column, data, width
 from gordon.human import duration, short
 from gordon.reports.shared import DeviceSummary
@@ -59,7 +60,8 @@ def show(summary: TraceSummary) -> None:
     else:
         console.text(" ".join(manifest["command"]), style="bold")
     if imported and not samples["start_s"]:
-        console.text(f"block requests alone, over {manifest['duration']}")
+        over = duration(_core.parse_ns(manifest["duration"]) / 1e9)
+        console.text(f"block requests alone, over {over}")
         console.text(_block(summary["block"]))
         return
     console.text(", ".join(_facts(manifest, samples)))
@@ -83,10 +85,10 @@ def show(summary: TraceSummary) -> None:
     console.text(_block(summary["block"]))
     for device in summary["devices"]:
         console.text(_device(device))
-    if summary["read_amplification"] is not None:
-        console.text(
-            f"read amplification of the command: at least {summary['read_amplification']:.2f}"
-        )
+    # A bound below 1 says nothing: the page cache held what the command read.
+    amplification = summary["read_amplification"]
+    if amplification is not None and amplification > 1:
+        console.text(f"read amplification of the command: at least {amplification:.2f}")
 
 
 def _facts(manifest: Manifest, samples: SampleSeries) -> list[str]:

@@ -41,7 +41,7 @@ def kind(device: Device) -> str:
 def text(name: str) -> str:
     """The TOML text of a preset. Raises GordonError for an unknown name."""
     if name not in names():
-        raise parts.unknown("disk preset", name, names())
+        raise presets.unknown("disk", name, names())
     return presets.text(kind(name), name)
 
 

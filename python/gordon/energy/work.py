@@ -7,16 +7,17 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TypedDict
+from typing import IO, TypedDict
 
-from gordon import threads
+from gordon import peak, threads
 from gordon.energy.series import Span
 from gordon.errors import GordonError
+from gordon.human import short
 
 #: Bytes of the unit in which getrusage counts transfers.
 BLOCK = 512
@@ -29,6 +30,8 @@ class UsageReport(TypedDict):
     user_s: float
     sys_s: float
     max_rss_bytes: int
+    #: Whether the peak of memory is at most this: a process begins with that of who started it.
+    max_rss_is_bound: bool
     read_bytes: int
     written_bytes: int
     exit_status: int
@@ -45,6 +48,7 @@ class Usage:
     read_bytes: int
     written_bytes: int
     exit_status: int = 0
+    max_rss_is_bound: bool = False
 
     def about(self) -> UsageReport:
         return {
@@ -52,6 +56,7 @@ class Usage:
             "user_s": self.user_s,
             "sys_s": self.sys_s,
             "max_rss_bytes": self.max_rss_bytes,
+            "max_rss_is_bound": self.max_rss_is_bound,
             "read_bytes": self.read_bytes,
             "written_bytes": self.written_bytes,
             "exit_status": self.exit_status,
@@ -74,12 +79,20 @@ def check(command: list[str]) -> None:
         )
 
 
-def run(command: list[str], stdout: int | None = None) -> Usage:
+def memory(runs: Sequence[UsageReport]) -> str:
+    """The peak memory of runs in words."""
+    most = max(run["max_rss_bytes"] for run in runs)
+    at_most = "at most " if all(run["max_rss_is_bound"] for run in runs) else ""
+    return f"peak memory {at_most}{short(most, 'B')}"
+
+
+def run(command: list[str], stdout: int | None = None, stderr: IO[bytes] | None = None) -> Usage:
     """Runs a command to its end. Bytes read and written are those of storage devices."""
+    own = peak.resident()
     with _signals() as signals:
         begin = time.monotonic()
         try:
-            process = subprocess.Popen(command, stdout=stdout)  # noqa: S603 - the person's own
+            process = subprocess.Popen(command, stdout=stdout, stderr=stderr)  # noqa: S603 - the person's own
         except OSError as error:
             hint = threads.refused(error)
             raise GordonError(
@@ -99,6 +112,7 @@ def run(command: list[str], stdout: int | None = None) -> Usage:
         read_bytes=used.ru_inblock * BLOCK,
         written_bytes=used.ru_oublock * BLOCK,
         exit_status=code if code >= 0 else 128 - code,
+        max_rss_is_bound=used.ru_maxrss * 1024 <= own,
     )
 
 

@@ -44,6 +44,8 @@ Validate = Callable[[Path], Validated]
 INPUT, OUTPUT = "joulesort.in", "joulesort.out"
 #: Words of a command that stand for the files.
 IN, OUT = "{in}", "{out}"
+#: The words of our own sort.
+OWN = [sys.executable, "-m", "gordon", "sort"]
 #: Maximum time of a Daytona sort of skewed keys, relative to uniform keys (assumed: the bound of
 #: the FAQ from memory; read it before an entry).
 MOST_SKEWED = 2.0
@@ -148,8 +150,7 @@ def _run(
 def argv(plan: Plan, source: Path, target: Path, phases_json: Path) -> list[str]:
     """The words of the command of a run; `gordon sort` also writes its phases."""
     if not plan.command:
-        ours = [sys.executable, "-m", "gordon", "sort", str(source), str(target)]
-        return [*ours, *plan.options, "--json", str(phases_json)]
+        return [*OWN, str(source), str(target), *plan.options, "--json", str(phases_json)]
     given = words(plan.command)
     if not all(any(name in word for word in given) for name in (IN, OUT)):
         raise GordonError(
@@ -163,7 +164,10 @@ def argv(plan: Plan, source: Path, target: Path, phases_json: Path) -> list[str]
 def once(command: list[str], target: Path) -> Usage:
     """One run, which ends when its output is durable: with a sort that syncs its output, as
     `gordon sort` does, that is the end of the process."""
-    used = work.run(command, stdout=subprocess.DEVNULL)
+    if command[: len(OWN)] == OWN:
+        used = _own(command)
+    else:
+        used = work.run(command, stdout=subprocess.DEVNULL)
     if used.exit_status == 0:
         with target.open("rb") as file:
             os.fsync(file.fileno())
@@ -176,7 +180,20 @@ def once(command: list[str], target: Path) -> Usage:
         used.read_bytes,
         used.written_bytes,
         used.exit_status,
+        used.max_rss_is_bound,
     )
+
+
+def _own(command: list[str]) -> Usage:
+    """A run of `gordon sort`, whose message about the file of phases nobody wants."""
+    with tempfile.TemporaryFile() as messages:
+        try:
+            return work.run(command, stdout=subprocess.DEVNULL, stderr=messages)
+        finally:
+            messages.seek(0)
+            for line in messages.read().decode(errors="replace").splitlines(keepends=True):
+                if line.strip() != f"wrote {command[-1]}":
+                    sys.stderr.write(line)
 
 
 class Stopped(KeyboardInterrupt):

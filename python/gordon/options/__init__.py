@@ -63,16 +63,47 @@ def _size(table: type[Any], given: Given) -> None:
         if is_size and field.name in given:
             size = given[field.name]
             is_one = size is None or isinstance(size, str | int)
-            given[field.name] = in_bytes(size) if is_one else [in_bytes(one) for one in size]
+            option = f"--{field.name.replace('_', '-')}" if SIZE in known else ""
+            given[field.name] = (
+                in_bytes(size, option)
+                if is_one or SIZE in known
+                else [in_bytes(one) for one in size]
+            )
 
 
 @overload
-def in_bytes(size: Size) -> str: ...
+def in_bytes(size: Size, option: str = "") -> str: ...
 @overload
-def in_bytes(size: Size | None) -> str | None: ...
-def in_bytes(size: Size | None) -> str | None:
-    """A size as the text that the core takes: 4096 as 4096B."""
-    return f"{size}B" if isinstance(size, int) else size
+def in_bytes(size: Size | None, option: str = "") -> str | None: ...
+def in_bytes(size: Size | None, option: str = "") -> str | None:
+    """A size as the text that the core takes: 4096 as 4096B. With the name of its option, a text is
+    checked. Raises GordonError."""
+    if size is None:
+        return None
+    if option and not isinstance(size, str | int):
+        from gordon.errors import GordonError
+
+        raise GordonError(
+            f"{option}: {size!r} is not a whole number of bytes, and not a text",
+            '4096, or "4KiB"',
+            kind="bad-size",
+        )
+    text = f"{size}B" if isinstance(size, int) else size
+    if option:
+        check_bytes(text, option)
+    return text
+
+
+def check_bytes(text: str, option: str) -> int:
+    """The number of bytes of a text. Raises GordonError that names the option."""
+    from gordon import _core
+    from gordon.errors import GordonError
+
+    try:
+        return _core.parse_bytes(text)
+    except GordonError as error:
+        hint = error.hint or "a size, such as 64KiB or 2GB"
+        raise GordonError(f"{option}: {error.message}", hint, kind="bad-size") from None
 
 
 def only_given(options: Given) -> Given:

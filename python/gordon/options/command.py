@@ -162,6 +162,9 @@ class Choice(click.Choice[str]):
         question = f" Did you mean {near[0]}?" if near else ""
         return super().get_invalid_choice_message(value, ctx) + question
 
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        return f"Choose from: {', '.join(self.choices)}."
+
 
 class ChoiceOrClass(Choice):
     """One of several words, or the place of a class."""

@@ -11,10 +11,12 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
+from functools import wraps
 from inspect import Parameter
-from typing import Annotated, Any, TypeVar, get_origin
+from typing import Annotated, Any, TypeVar, cast, get_origin
 
 from gordon.options.table import options
+from gordon.parts import unknown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,14 +47,22 @@ def explicit(*tables: type[Any], without: Sequence[str] = ()) -> Callable[[F], F
                 listed[name] = Parameter(
                     name, Parameter.KEYWORD_ONLY, default=default, annotation=kind
                 )
-        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+
+        @wraps(function)
+        def call(*given: Any, **named: Any) -> Any:
+            for name in named:
+                if name not in listed:
+                    raise unknown("option", name, list(listed))
+            return function(*given, **named)
+
+        call.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=list(listed.values())
         )
         about = [
             textwrap.fill(f"{name}: {text}", 96, initial_indent="    ", subsequent_indent=" " * 8)
             for name, text in texts.items()
         ]
-        function.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n" + "\n".join(about)
-        return function
+        call.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n" + "\n".join(about)
+        return cast(F, call)
 
     return decorate

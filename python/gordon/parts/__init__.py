@@ -76,6 +76,10 @@ class Catalogue:
         raise unknown("flash or disk part", name, known)
 
 
+#: Names that a hint lists.
+LISTED = 30
+
+
 def unknown(what: str, name: str, known: list[str]) -> GordonError:
     """The error for an unknown name; the hint is the known names that begin with it, if they are
     few, else the nearest one, or all of them."""
@@ -88,7 +92,8 @@ def unknown(what: str, name: str, known: list[str]) -> GordonError:
     if near:
         hint = " or ".join(f"`{known_name}`" for known_name in near)
     elif known:
-        hint = "one of " + ", ".join(f"`{k}`" for k in known)
+        more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+        hint = "one of " + ", ".join(f"`{k}`" for k in known[:LISTED]) + more
     else:
         hint = ""
     return GordonError(f"there is no {what} `{name}`", hint, kind="unknown-name")

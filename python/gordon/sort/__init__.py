@@ -12,6 +12,8 @@ local folders, direct I/O. Sorting over several machines is left out. A failure 
 `gordon.GordonError`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from gordon.options.sorting import IN_CORE, IO, METHODS, PARTIAL, Records, SortSettings
 from gordon.sort.data import GenerateResult, ValidateResult, generate, validate
 from gordon.sort.run import Result, run
@@ -28,8 +30,21 @@ __all__ = [
     "ValidateResult",
     "generate",
     "run",
+    "systems",
+    "tune",
     "validate",
 ]
+
+if TYPE_CHECKING:
+    from gordon.sort import systems, tune
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in ("systems", "tune"):
+            from importlib import import_module
+
+            return import_module(f"gordon.sort.{name}")
+        raise AttributeError(f"module 'gordon.sort' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

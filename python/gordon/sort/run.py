@@ -7,7 +7,7 @@ from os import fspath
 from pathlib import Path as File
 from typing import Any, ClassVar, NotRequired, TypedDict, Unpack
 
-from gordon import __version__, _core, fields
+from gordon import __version__, _core, fields, peak
 from gordon.errors import GordonError
 from gordon.files import read_text
 from gordon.human import short
@@ -77,7 +77,7 @@ def settings(config: Path | None, options: Config) -> Config:
         if name == "preset":
             continue
         if name == "memory" or name.endswith("_transfer"):
-            _check_size(name, value)
+            in_bytes(value, f"--{name.replace('_', '-')}")
         if name.endswith("_transfer"):
             found["transfers"][name.removesuffix("_transfer")] = value
         elif name == "temp_stripe":
@@ -100,17 +100,6 @@ def _folder(path: str) -> str:
     return path
 
 
-def _check_size(name: str, value: str | None) -> None:
-    """The core would name the key of its settings, which nobody wrote."""
-    if value is None:
-        return
-    try:
-        _core.parse_bytes(value)
-    except GordonError as error:
-        what = f"--{name.replace('_', '-')}: {error.message}"
-        raise GordonError(what, "a size, such as 64KiB or 2GB", kind="bad-size") from None
-
-
 def _warnings(report: SortReport) -> list[str]:
     """A warning if the longest record needs more than the limit of memory."""
     longest, memory = report["longest_record_bytes"], report["memory_bytes"]
@@ -120,14 +109,6 @@ def _warnings(report: SortReport) -> list[str]:
         f"the longest record has {short(longest, 'B')}, so that merging it needed more memory than "
         f"the {short(memory, 'B')} of --memory"
     ]
-
-
-def _peak() -> int:
-    """The most memory that this process had resident, in bytes. `getrusage` would count that of who
-    started it."""
-    status = File("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) * 1024
 
 
 @explicit(Records, SortSettings)
@@ -153,8 +134,7 @@ def run(
     from resource import RUSAGE_SELF, getrusage  # which Windows does not have
 
     (records, given) = dealt({**options}, Records, SortSettings)
-    stripe = in_bytes(stripe)
-    _check_size("stripe", stripe)
+    stripe = in_bytes(stripe, "--stripe")
     how = {name: getattr(given, name) for name in options if hasattr(SortSettings, name)}
     job: SortJob = {
         "inputs": [fspath(path) for path in several(inputs)],
@@ -178,6 +158,6 @@ def run(
         "time_s": spent,
         "cpu_user_s": after.ru_utime - before.ru_utime,
         "cpu_system_s": after.ru_stime - before.ru_stime,
-        "peak_resident_bytes": _peak(),
+        "peak_resident_bytes": peak.resident(),
     }
     return Result(timed)

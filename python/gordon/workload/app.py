@@ -126,7 +126,7 @@ def run_app(
     """
     app.check()
     check_interval(interval_ns)
-    sizes = local_run.sizes_of(nodes, None, in_bytes(memory), network, cores, None)
+    sizes = local_run.sizes_of(nodes, None, in_bytes(memory, "--memory"), network, cores, None)
     notify = notify or (lambda text: None)
     with folder.created(out) as made:
         spark.require()

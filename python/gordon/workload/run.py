@@ -121,7 +121,8 @@ def run(
     whose output is wrong is kept, and raises the kind `wrong-output`.
     """
     chosen = jobs.get(job)
-    size, memory, disk_rate = in_bytes(size), in_bytes(memory), in_bytes(disk_rate)
+    size, memory = in_bytes(size, "--size"), in_bytes(memory, "--memory")
+    disk_rate = in_bytes(disk_rate, "--disk-rate")
     given = dict(parameters or {})
     if chosen.id == "randomwriter":
         for name in ("size", "seed"):

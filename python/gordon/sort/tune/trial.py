@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gordon import sort
 from gordon.energy.meter import Meter, MeterAbout
 from gordon.energy.series import Span
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.errors import GordonError
-from gordon.sort.run import TimedSort
+from gordon.sort.data import validate
+from gordon.sort.run import TimedSort, run
 from gordon.sort.tune.point import Point
 from gordon.sort.tune.search import Facts
 from gordon.untyped import Given
@@ -139,14 +139,14 @@ class Trials:
         options = self.given | point.options(self.temp)
         self._own_peak = forget_peak()
         self.began = time.monotonic()
-        made: TimedSort = sort.run(self.source, self.output, **options).report
+        made: TimedSort = run(self.source, self.output, **options).report
         return made
 
     def check(self, config: Path, checksum: str | None) -> None:
         """Sorts with the file of settings and validates the output. Raises GordonError."""
         memory = {} if "memory" not in self.given else {"memory": self.given["memory"]}
-        sort.run(self.source, self.output, config=config, **memory)
-        found = sort.validate(self.output, checksum=checksum)
+        run(self.source, self.output, config=config, **memory)
+        found = validate(self.output, checksum=checksum)
         if not found["in_order"] or found["all_there"] is False:
             raise GordonError(
                 "the tuned settings do not sort correctly: this is a defect of gordon",

@@ -9,14 +9,16 @@ from os import fspath
 from pathlib import Path
 from typing import ClassVar
 
-from gordon import __version__, _core, fields, sort
+from gordon import __version__, _core, fields
 from gordon.errors import GordonError
 from gordon.files import write_all
 from gordon.human import duration, short
 from gordon.options import Size, in_bytes
 from gordon.options.sorting import Tuning
 from gordon.scratch import scratch
+from gordon.sort.data import generate
 from gordon.sort.presets import names, transfer_sizes
+from gordon.sort.run import run
 from gordon.sort.tune import mounted
 from gordon.sort.tune.live import Steered, answering
 from gordon.sort.tune.point import Point, toml
@@ -85,7 +87,7 @@ def tune(
     Raises GordonError.
     """
     begin = time.monotonic()
-    memory = in_bytes(memory)
+    memory = in_bytes(memory, "--memory")
     # The settings are read from another working directory.
     folders = tuple(fspath(Path(one).absolute()) for one in temp)
     for one in (fspath(folder), *folders):
@@ -190,7 +192,7 @@ def _made(
             "fewer --records, or another --folder",
             kind="no-space",
         )
-    found = sort.generate(file, records=records)
+    found = generate(file, records=records)
     return file, records * RECORD, found["checksum"]
 
 
@@ -200,9 +202,9 @@ def _records(file: Path, memory: str | None, free: int, budget_s: float) -> int:
     look = LOOK if wanted is None else min(LOOK, wanted)
     if look > free:
         return look
-    sort.generate(file, records=look)
+    generate(file, records=look)
     limit = f"{max(look * RECORD // PART, LEAST_MEMORY)}B"
-    spent = sort.run(file, file.with_name("out"), memory=limit).report["time_s"] / look
+    spent = run(file, file.with_name("out"), memory=limit).report["time_s"] / look
     if wanted is None:
         return min(max(int(budget_s / TRIALS / spent), LOOK), MOST, free)
     needed = (BASE + 1) * wanted * spent
