@@ -8,6 +8,7 @@ import copy
 import inspect
 import json
 import pickle
+import re
 import subprocess
 import sys
 import types
@@ -475,6 +476,23 @@ gordon.flash.bench("mixed")["read"]["latency_us"]["p99"]
 gordon.flash.compare("t", ["a", "b"], order="strict").figure()
 gordon.cost.petabyte()["media"][0]["total_cost"]
 """
+
+
+def test_the_examples_of_the_reference_call_what_there_is(tmp_path: Path) -> None:
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs/API.md").read_text(), re.DOTALL)
+    assert len(examples) > 15
+    for number, text in enumerate(examples):
+        (tmp_path / f"example_{number}.py").write_text(f"import gordon\n{text}")
+    # An example shows a value that may be None, and lists calls in one line.
+    off = ["--disable-error-code=index", "--disable-error-code=func-returns-value"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", *off, str(tmp_path)],
+        cwd=ROOT,
+        env={"MYPYPATH": str(ROOT / "python"), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stdout
 
 
 def test_a_type_checker_finds_each_wrong_call_and_no_right_one(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
     import gordon.cache
     report = gordon.cache.replay("twitter.oracleGeneral.zst", policy="s3-fifo", dram="16MiB")
     report["miss_ratio"], report.byte_miss_ratio
-    report = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
-    [(point["policy"], point["dram_bytes"], point["miss_ratio"]) for point in report["points"]]
-    report = gordon.cache.mrc("cdn.csv", sample=0.01)
+    swept = gordon.cache.sweep("cdn.csv", policies="lru,sieve", dram="32MiB..1GiB")
+    [(point["policy"], point["dram_bytes"], point["miss_ratio"]) for point in swept["points"]]
+    curve = gordon.cache.mrc("cdn.csv", sample=0.01)
     two = gordon.cache.replay("web.vscsi", policy="flashcache", dram="128MiB", flash="1GiB")
     two["levels"]["flash"]["share"], two["wear"]["lifetimes"]
     two.columns("lifetimes"); two.to_polars(); two.to_parquet("folder")

@@ -92,7 +92,7 @@ def run(job: str | None, out: str, force: bool, to: Tables, **given: Any) -> Non
     if job is None:
         from gordon.workload.app import App, run_app
 
-        app = App(Path(given["app"]), arguments or (), [*map(Path, modules)], given["main_class"])
+        app = App(given["app"], arguments or (), modules, given["main_class"])
         with replaced(out, force=force):
             report = run_app(app, out, notify=notify, **how)
         result = report | {"folder": out}

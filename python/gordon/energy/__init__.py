@@ -2,7 +2,7 @@
 
     from gordon import energy
     report = energy.record(["sort", "in", "-o", "out"], meters=["rapl"], runs=5)
-    report.json["meters"][0]["energy_j"]
+    report["meters"][0]["energy_j"]
 
 A meter is read by a thread of its own. An account of its samples gives the energy, mean power and
 energy above idle of each run, with the meter's resolution. Every value says whether it is measured,

@@ -4,7 +4,7 @@
     made = gordon.trace.record(["sort", "in", "-o", "out"], "sort.trace")
     made["exit_status"], gordon.trace.summary("sort.trace").to_pandas("samples")
     requests = gordon.trace.read("web.csv.gz")
-    polars.DataFrame(requests), pyarrow.table(requests)
+    requests.names(), len(requests)  # polars.DataFrame(requests), pyarrow.table(requests)
     gordon.trace.convert("web.csv.gz", "web.trace")
 
 A trace is a folder of `record`, or a file in one of `formats()`. A failure raises

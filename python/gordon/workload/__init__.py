@@ -3,7 +3,7 @@
     import gordon.workload
     made = gordon.workload.generate("text", "corpus", size="2GB")
     report = gordon.workload.run("sort", "runs/sort", size="1GB", nodes=4)
-    app = gordon.workload.App(Path("my_job.py"), ["2024", "out"])
+    app = gordon.workload.App("my_job.py", ["2024", "out"])
     report = gordon.workload.run_app(app, "runs/my_job", nodes=2)
 
 `docs/design/corpora.md` describes the data, `docs/design/workload.md` the runs. A failure raises

@@ -36,22 +36,32 @@ PYTHON, JAR = ".py", ".jar"
 class App:
     """A program."""
 
-    path: Path
+    path: GivenPath
     """A file of Python (.py) or a jar."""
     arguments: Sequence[str] = ()
-    py_files: Sequence[Path] = ()
+    py_files: Sequence[GivenPath] = ()
     """Modules of a program in Python: .py, .zip or .egg."""
     main_class: str | None = None
     """Class of a jar. Default: that of its manifest."""
 
     @property
+    def file(self) -> Path:
+        """Its path."""
+        return Path(self.path)
+
+    @property
+    def modules(self) -> list[Path]:
+        """The paths of its modules."""
+        return [Path(path) for path in self.py_files]
+
+    @property
     def id(self) -> str:
         """Its name, which is that of the job in surveys."""
-        return self.path.stem
+        return self.file.stem
 
     def check(self) -> None:
         """Raises GordonError for a program that is not there, or that is not one."""
-        for path in (self.path, *self.py_files):
+        for path in (self.file, *self.modules):
             if not path.is_file():
                 raise GordonError(
                     f"cannot run {path}: it is a folder"
@@ -64,21 +74,21 @@ class App:
                 raise GordonError(
                     f"cannot read {path}", "a file that you may read", kind="missing-file"
                 )
-        if self.path.suffix not in (PYTHON, JAR):
+        if self.file.suffix not in (PYTHON, JAR):
             raise GordonError(
-                f"{self.path} is not a program for Spark by its name",
+                f"{self.file} is not a program for Spark by its name",
                 "a file of Python (.py), or a jar (.jar)",
                 kind="bad-app",
             )
-        if self.py_files and self.path.suffix != PYTHON:
+        if self.modules and self.file.suffix != PYTHON:
             raise GordonError(
-                f"{self.path} is a jar, which has no Python modules",
+                f"{self.file} is a jar, which has no Python modules",
                 "leave out the Python files",
                 kind="bad-app",
             )
-        if self.main_class is not None and self.path.suffix != JAR:
+        if self.main_class is not None and self.file.suffix != JAR:
             raise GordonError(
-                f"{self.path} is a program in Python, which has no main class",
+                f"{self.file} is a program in Python, which has no main class",
                 "leave out the class",
                 kind="bad-app",
             )
@@ -87,9 +97,9 @@ class App:
         """The job of `run.json`."""
         return {
             "id": self.id,
-            "app": str(self.path),
+            "app": str(self.file),
             "arguments": list(self.arguments),
-            "py_files": [str(path) for path in self.py_files],
+            "py_files": [str(path) for path in self.modules],
             "class": self.main_class,
         }
 
@@ -98,11 +108,11 @@ class App:
         words = [str(spark.home() / "bin" / "spark-submit")]
         for key, value in settings.items():
             words += ["--conf", f"{key}={value}"]
-        if self.py_files:
-            words += ["--py-files", ",".join(str(path.resolve()) for path in self.py_files)]
+        if self.modules:
+            words += ["--py-files", ",".join(str(path.resolve()) for path in self.modules)]
         if self.main_class is not None:
             words += ["--class", self.main_class]
-        return [*words, str(self.path.resolve()), *self.arguments]
+        return [*words, str(self.file.resolve()), *self.arguments]
 
 
 def run_app(
@@ -174,7 +184,7 @@ def _run(
         log = made.path / local_run.LOGS / "driver.log"
         local_run.drop_caches(made)
         with local_run.capture(made, nodes, command, interval_ns), log.open("wb") as printed:
-            notify(f"running {app.path}")
+            notify(f"running {app.file}")
             process = nodes.driver.start(
                 app.command(settings), stdout=printed, stderr=printed, env=variables
             )
@@ -185,13 +195,13 @@ def _run(
     if status != 0:
         lines = last_lines(log, LAST_LINES) or "it printed nothing"
         raise GordonError(
-            f"{app.path} ended with exit status {status}: {lines}",
+            f"{app.file} ended with exit status {status}: {lines}",
             f"{made.target}/logs/driver.log has all that it printed",
             kind="app-failed",
         )
     if events is None:
         raise GordonError(
-            f"{app.path} wrote no event log: it started no application of Spark, or has settings "
+            f"{app.file} wrote no event log: it started no application of Spark, or has settings "
             "of its own for the event log",
             "a program that makes a SparkSession and does not set spark.eventLog.*",
             kind="not-on-nodes",
@@ -200,7 +210,7 @@ def _run(
     engine = made.report["totals"]["engine"]
     if all(executor["id"] == "driver" for executor in executors):
         raise GordonError(
-            f"{app.path} ran no executor on the {counted(sizes.count, 'node')}: its own master was "
+            f"{app.file} ran no executor on the {counted(sizes.count, 'node')}: its own master was "
             "used, or it ran no job",
             "a program that sets no master: SparkSession.builder.getOrCreate()",
             kind="not-on-nodes",
