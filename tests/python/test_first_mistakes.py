@@ -141,3 +141,25 @@ def test_notes_about_a_trace_have_words(run: Run) -> None:
     Path("access.log").write_text(log.format("GET") + log.format("POST"))
     ran = run("cache", "replay", "access.log", "--dram", "1MiB")
     assert "warning: other methods: 1 of other methods than GET, left out" in ran.err
+
+
+def test_a_table_of_requests_is_shown_by_its_columns(run: Run) -> None:
+    Path("c.csv").write_text("t,o,off,len\n0,R,0,4096\n10,W,8192,4096\n")
+    run("trace", "show", "c.csv").refused("not-a-trace", "c.csv", "--columns")
+    ran = run("trace", "show", "c.csv", "--columns", "time=t:us,op=o,offset=off:B,size=len:B")
+    assert ran.status == 0, ran.err
+    assert "2 requests; read 1, 4.10 kB; write 1, 4.10 kB" in ran.out
+    assert ran.err.startswith("c.csv: format columns, described by --columns; ")
+    columns = "time=1:us,op=2,offset=3:B,size=4:B"
+    shown: Any = gordon.trace.summary("c.csv", columns=columns, skip_lines=1)
+    assert shown["block"]["events"] == 2
+    assert run("trace", "show", "a.mqsim", "--format", "mqsim").status == 0
+    run("trace", "show", "spark-sort", "--columns", "time=1:s,lba=2:B").refused(
+        "exclusive-options", "spark-sort", "columns"
+    )
+    assert run("trace", "show", "spark-sort", "--format", "spark-eventlog").status == 0
+    log = 'h - - [01/Jan/2026:00:00:01 +0000] "GET /a HTTP/1.1" 200 100\n'
+    Path("access.log").write_text(log)
+    run("trace", "show", "access.log", "--format", "clf").refused(
+        "trace-of-objects", "access.log", "`gordon cache replay access.log`"
+    )

@@ -11,7 +11,7 @@ from gordon.cli import WithDefault, options, say, trace_activity
 from gordon.cli.replace import replaced
 from gordon.cli.trace_input import announce_pipe, load_of, of_trace, reading
 from gordon.files import STDOUT
-from gordon.options import command
+from gordon.options import command, only_given
 from gordon.options.outputs import Force, Tables
 from gordon.options.traces import ActivityInput, Conversion, Recording
 from gordon.reports.trace import AnonymiseReport, CaptureOutcome, ConversionReport, FormatRow
@@ -82,25 +82,28 @@ def _record_run(
 
 @trace.command()
 @click.argument("source", metavar="TRACE")
+@of_trace
 @options.tables_out()
-def show(source: str, to: Tables) -> None:
+def show(source: str, to: Tables, **given: Any) -> None:
     """Show a summary of a trace.
 
     TRACE is a folder with a trace, a run or a folder of traces, whose nodes are listed, or a file
     that `gordon trace convert` reads. Of a Spark job the stages are shown: their tasks, the median
-    and the longest, and the driver's time outside of stages.
+    and the longest, and the driver's time outside of stages. The options of trace input say how a
+    file of block requests is read.
     """
     from gordon.cli import output, trace_show
     from gordon.cli.progress import Moved
     from gordon.trace.summary import is_of_requests, summary
 
     output.check(to=to, used=output.trace_files([source]))
-    is_read = is_of_requests(source)
+    how = only_given(given)
+    is_read = is_of_requests(source, how)
     with (
         Moved(f"reading {source}") as progress,
-        reading(source, {}, objects=False) if is_read else nullcontext(),
+        reading(source, how, objects=False) if is_read else nullcontext(),
     ):
-        found = summary(source, progress.tick)
+        found = summary(source, progress.tick, **how)
     output.finish(lambda _: trace_show.show(found.report), is_quiet=True, to=to, result=found)
 
 

@@ -77,7 +77,7 @@ def _check_file(path: Path) -> None:
             path,
             "it is a file, and its format is not detected",
             f"a file of {activity}; `gordon trace formats` describes these and those of requests, "
-            f"which `gordon trace convert` reads with --format: {others}",
+            f"which `gordon trace show` and `convert` read with --columns or --format: {others}",
         ) from None
     command = "cache replay" if kinds[name] == "objects" else "flash replay"
     raise _error(

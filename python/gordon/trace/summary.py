@@ -4,12 +4,14 @@ import json
 from collections.abc import Mapping
 from os import fspath
 from pathlib import Path as File
-from typing import Any, NotRequired, TypedDict, final
+from typing import Any, NotRequired, TypedDict, Unpack, final
 
 from gordon import _core, fields
 from gordon.columns import Columns, of_rows
+from gordon.errors import GordonError
 from gordon.human import duration
-from gordon.options import Path, Progress
+from gordon.options import Path, Progress, dealt, keywords
+from gordon.options.explicit import explicit
 from gordon.options.loads import TraceLoad
 from gordon.reports.spark import RecordedStages
 from gordon.reports.trace import ConversionReport, TraceSummary
@@ -17,7 +19,7 @@ from gordon.run import folder, not_traces
 from gordon.run.converted import Workplace
 from gordon.run.inputs import Inputs, expand
 from gordon.run.report import RunReport
-from gordon.untyped import Row
+from gordon.untyped import Given, Row
 
 
 @final
@@ -93,7 +95,10 @@ _LEVELS = ("memory_bytes", "command_memory_bytes")
 _DISKS = {"disk_read_bytes": "read_bytes", "disk_write_bytes": "write_bytes", "disk_ios": "reads"}
 
 
-def summary(source: Path, progress: Progress | None = None) -> SummaryResult:
+@explicit(TraceLoad, without=["repeat"])
+def summary(
+    source: Path, progress: Progress | None = None, **options: Unpack[keywords.TraceLoad]
+) -> SummaryResult:
     """The contents of a trace; those of several nodes are under `nodes`, and of several jobs under
     `jobs`. The tables are the stages of applications, the nodes, and the samples.
 
@@ -101,11 +106,21 @@ def summary(source: Path, progress: Progress | None = None) -> SummaryResult:
     tables in the folder, have of the stages: times in seconds after the start of the application,
     `outside_s` the time without a stage. `run` is the `run.json` of a run. `warnings` of a
     converted file are those of the conversion. `progress` is called with the bytes read of a file
-    (done, total). Raises GordonError for what has no trace.
+    (done, total). The options say how a file of requests is read. Raises GordonError for what has
+    no trace.
     """
     path = fspath(source)
-    if is_of_requests(path):
-        return SummaryResult(_requests(path))
+    given: Given = {**options}
+    if is_of_requests(path, given):
+        return SummaryResult(_requests(path, given))
+    for name in given:
+        if name == "format" and _core.trace_activity_format(path, given[name]) is not None:
+            continue
+        raise GordonError(
+            f"{path} is not a file of requests, and {name} says how to read one",
+            f"leave out {name}",
+            kind="exclusive-options",
+        )
     jobs = [_job(inputs) for inputs in expand([path], progress=progress)]
     return SummaryResult(jobs[0] if len(jobs) == 1 else {"jobs": jobs})
 
@@ -121,13 +136,18 @@ def kind_of(node: TraceSummary, key: str) -> str:
     return node["kinds"].get(column, "measured")
 
 
-def is_of_requests(source: str) -> bool:
-    """Whether a source is a file of block requests. Raises GordonError for a part of a trace."""
+def is_of_requests(source: str, options: Given) -> bool:
+    """Whether a source is a file of block requests, which it is if options say how to read it.
+    Raises GordonError for a part of a trace."""
     path = File(source)
-    if not path.is_file() or _core.trace_activity_format(source) is not None:
+    if not path.is_file():
+        return False
+    if options.get("columns") is not None:
+        return True
+    if _core.trace_activity_format(source, options.get("format")) is not None:
         return False
     not_traces.check_part(path)
-    return not_traces.is_of_blocks(path)
+    return bool(options) or not_traces.is_of_blocks(path)
 
 
 def _job(inputs: Inputs) -> Job:
@@ -188,13 +208,23 @@ def _node(trace: str) -> ShownTrace:
     return made
 
 
-def _requests(source: str) -> ShownTrace:
+def _requests(source: str, options: Given) -> ShownTrace:
     """The summary of a file of block requests, which is converted first."""
+    (how,) = dealt(options, TraceLoad)
     place = Workplace()
     target = place.new(source, source)
     with place.naming():
-        load = json.dumps(TraceLoad().config(source)["trace"])
-        done: ConversionReport = json.loads(_core.trace_convert(load, target, None))
+        load = json.dumps(how.config(source)["trace"])
+        try:
+            done: ConversionReport = json.loads(_core.trace_convert(load, target, "gordon"))
+        except GordonError as error:
+            if error.kind != "option":
+                raise
+            raise GordonError(
+                f"{source}: a trace of objects has no summary",
+                f"`gordon cache replay {source}`, or `gordon cache mrc {source}`",
+                kind="trace-of-objects",
+            ) from None
     made: ShownTrace = place.named(json.loads(_core.trace_summary(target)))
     made["warnings"] = [f"{source}: {text}" for text in done["warnings"]] + made["warnings"]
     return made
