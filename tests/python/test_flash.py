@@ -55,7 +55,7 @@ def test_presets_are_listed_and_shown(run: Run, tmp_path: Path) -> None:
         shown = run("flash", "show", name).out
         (tmp_path / "own.toml").write_text(shown)
         assert flash.load(tmp_path / "own.toml") == flash.load(name)
-    assert "256GB" in listed
+    assert "256 GB" in listed
 
 
 def test_replay_has_the_traces_numbers(flash_report: Json, mixed: str) -> None:
