@@ -189,6 +189,14 @@ def test_lines_have_100_columns() -> None:
             if len(line) > COLUMNS and not free:
                 long.append(f"{number}: {line[:60]}...")
         found[name] = long
+    for name in of_kind(".rs", "crates/"):
+        # Code is wrapped by rustfmt.
+        source = (ROOT / name).read_text().splitlines()
+        found[name] = [
+            f"{n}: {line.strip()[:60]}..."
+            for n, line in enumerate(source, 1)
+            if len(line) > COLUMNS and line.lstrip().startswith("//") and "://" not in line
+        ]
     for name in of_kind(".py", ""):
         # What follows a `noqa` or a `type: ignore` is for programs.
         source = re.sub(r"  # (?:noqa|type:).*", "", (ROOT / name).read_text()).splitlines()

@@ -3,8 +3,8 @@
 //! # Where to start
 //!
 //! A cache holds whole objects within a capacity in bytes. [`PolicyKind`] names the replacement
-//! policies, [`PolicyKind::make`] makes a cache with one of them, and [`Policy`] is their interface.
-//! [`PolicyKind::source`] names the paper or the implementation that a policy follows.
+//! policies, [`PolicyKind::make`] makes a cache with one of them, and [`Policy`] is their
+//! interface. [`PolicyKind::source`] names the paper or the implementation that a policy follows.
 //!
 //! - [`Curve`]: the misses of LRU caches of many sizes, from one pass.
 //! - [`NextAccessBuilder`]: the next-access times of a trace, for Belady's policy.

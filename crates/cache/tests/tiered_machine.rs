@@ -227,8 +227,8 @@ impl Driver {
         self.settle(lost);
     }
 
-    /// Versions were lost at one place. They are gone unless they are at another one, where a crash or
-    /// a failed write may have left them.
+    /// Versions were lost at one place. They are gone unless they are at another one, where a crash
+    /// or a failed write may have left them.
     fn settle(&mut self, lost: Vec<Content>) {
         for content in lost {
             if self.current.get(&content.0) != Some(&content.1) {

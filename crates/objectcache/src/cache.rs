@@ -107,10 +107,10 @@ impl Cache {
     }
 
     /// Deletes all objects whose keys start with `prefix`, durably. The objects are gone when the
-    /// future is polled first. Returns the number of those in memory: in flash they are not found any
-    /// more, and are not counted. They leave with their segment or set. The cache remembers as
-    /// many such purges as fit in a quarter of the journal; a further one reads all
-    /// directories and sets.
+    /// future is polled first. Returns the number of those in memory: in flash they are not found
+    /// any more, and are not counted. They leave with their segment or set. The cache remembers as
+    /// many such purges as fit in a quarter of the journal; a further one reads all directories and
+    /// sets.
     ///
     /// # Errors
     /// Returns an error if the prefix is longer than any key, if the cache cannot record that the
@@ -359,8 +359,8 @@ impl Cache {
         }
     }
 
-    /// Lets an event loop complete the reads of flash. `None` if they are not done by io_uring. There
-    /// can be one at a time.
+    /// Lets an event loop complete the reads of flash. `None` if they are not done by io_uring.
+    /// There can be one at a time.
     #[must_use]
     pub fn completions(&self) -> Option<Completions> {
         self.0.shared().reads.ring().map(RingReads::completions)

@@ -68,9 +68,9 @@ pub struct Flash {
     /// Whether objects that were requested since they were written are written again when their
     /// segment is evicted. It costs writes, and reads of whole segments.
     pub reinsert: bool,
-    /// Part of the flash for sets, from 0 to 1; `None` for a log only, or what the cache was created
-    /// with. Objects of at most 1 KiB move from the log to a set of 4 KiB, and the index then takes
-    /// 12 bytes a set instead of 10 an object. Not on a NAND image, nor with a lifetime.
+    /// Part of the flash for sets, from 0 to 1; `None` for a log only, or what the cache was
+    /// created with. Objects of at most 1 KiB move from the log to a set of 4 KiB, and the index
+    /// then takes 12 bytes a set instead of 10 an object. Not on a NAND image, nor with a lifetime.
     pub sets: Option<f64>,
 }
 
@@ -268,8 +268,8 @@ impl Config {
         })
     }
 
-    /// Bytes a second that keep the lifetime. The flash programs what the cache writes: segments are
-    /// whole erase blocks, which it need not copy (`assumed`).
+    /// Bytes a second that keep the lifetime. The flash programs what the cache writes: segments
+    /// are whole erase blocks, which it need not copy (`assumed`).
     fn budget(&self, flash: &Flash, capacity: u64) -> Result<Option<f64>, Error> {
         let Some(Lifetime { years, endurance }) = flash.lifetime else { return Ok(None) };
         if !(years > 0.0 && years.is_finite()) || endurance == 0 {

@@ -19,8 +19,8 @@ use std::thread::JoinHandle;
 #[derive(Clone)]
 pub(crate) struct Engine(pub Arc<Handle>);
 
-/// The threads of a cache end when its last handle is dropped. What was not written is lost, as after
-/// a kill of the process.
+/// The threads of a cache end when its last handle is dropped. What was not written is lost, as
+/// after a kill of the process.
 pub(crate) struct Handle {
     pub shared: Arc<Shared>,
     pub threads: Mutex<Vec<JoinHandle<()>>>,
@@ -207,7 +207,8 @@ impl Engine {
     }
 
     /// Reads a candidate on the medium and ends its pin. The result is `None` if the cache was
-    /// closed, and `Some(None)` if the object is damaged. With the object comes its sequence number.
+    /// closed, and `Some(None)` if the object is damaged. With the object comes its sequence
+    /// number.
     pub async fn read_pinned(
         &self,
         offset: u64,
@@ -277,8 +278,8 @@ impl Engine {
         Ok(replaced.put)
     }
 
-    /// Waits until DRAM is within its size, so that a caller that stores faster than the flash writes
-    /// is slowed down. Reads do not wait.
+    /// Waits until DRAM is within its size, so that a caller that stores faster than the flash
+    /// writes is slowed down. Reads do not wait.
     async fn wait_for_flash(&self) {
         loop {
             let waiting = {

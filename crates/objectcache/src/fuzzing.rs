@@ -9,8 +9,8 @@ use crate::format::superblock::Superblock;
 use crate::format::{PAGE, checksum};
 use bytes::Bytes;
 
-/// Parses `data` as each part of the format. The checksums are made right, so that the fields behind
-/// them are reached.
+/// Parses `data` as each part of the format. The checksums are made right, so that the fields
+/// behind them are reached.
 pub fn parse(data: &[u8]) {
     let mut page = data.to_vec();
     page.resize(PAGE, 0);

@@ -44,8 +44,8 @@ pub(crate) fn step(shared: &Shared) -> bool {
         Err(error) => {
             state.journal.restart = true;
             if WentBad::is_cause_of(error) {
-                // All records are written again, to other erase blocks. The next write answers those
-                // who wait.
+                // All records are written again, to other erase blocks. The next write answers
+                // those who wait.
                 let later = std::mem::replace(&mut state.journal.waiting, write.waiting);
                 state.journal.waiting.extend(later);
                 return true;

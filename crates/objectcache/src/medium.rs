@@ -33,12 +33,13 @@ impl Buffer {
 
 /// Storage of a cache: a file, a block device, or NAND flash.
 ///
-/// The cache divides it into areas: copies of the superblock, halves of the journal, and segments. An
-/// area is begun, and then written from its start to its end, never below what was written since.
+/// The cache divides it into areas: copies of the superblock, halves of the journal, and segments.
+/// An area is begun, and then written from its start to its end, never below what was written
+/// since.
 ///
 /// - Reads are whole pages ([`PAGE`]); writes are whole units ([`Superblock::unit`]).
-/// - Between the begin of an area and the write of a page, that page has old bytes, zeros, or cannot
-///   be read.
+/// - Between the begin of an area and the write of a page, that page has old bytes, zeros, or
+///   cannot be read.
 /// - When [`sync`](Self::sync) has returned, all earlier calls have durable effects. After a power
 ///   cut, each page that was written since may have its old or its new bytes, zeros, or be
 ///   unreadable; an area that was begun may have all of its old bytes.

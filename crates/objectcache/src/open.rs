@@ -28,8 +28,8 @@ pub struct Medium {
     pub media: Arc<dyn Media>,
     /// The time since 1970.
     pub clock: Arc<dyn Fn() -> Duration + Send + Sync>,
-    /// Whether the callers do the work of the cache's threads: then every future resolves when it is
-    /// polled first, and the same calls have the same effects.
+    /// Whether the callers do the work of the cache's threads: then every future resolves when it
+    /// is polled first, and the same calls have the same effects.
     pub inline: bool,
 }
 
@@ -68,8 +68,8 @@ impl Cache {
         Self::with(&config, flash, || Ok(new), opened, clock, false)
     }
 
-    /// Opens or creates a cache whose flash is this medium; [`Flash::path`] only names it in errors.
-    /// A medium with a NAND image is used without a translation layer.
+    /// Opens or creates a cache whose flash is this medium; [`Flash::path`] only names it in
+    /// errors. A medium with a NAND image is used without a translation layer.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -116,7 +116,8 @@ impl Cache {
         };
         let access = format!("NAND image, {} erase blocks, {access}", shape.good);
         if !image.is_raw() {
-            // An image that does not suit stays as it is. A cache keeps its size when blocks go bad.
+            // An image that does not suit stays as it is. A cache keeps its size when blocks go
+            // bad.
             config.superblock(flash, Some(shape))?;
         }
         let storage = Arc::new(NandStorage::open(image, shape)?);

@@ -5,9 +5,9 @@
 //! in the log has a number of its own. Those in a set have the number with which the set was
 //! written, because a set is written without the objects that are purged by then.
 //!
-//! The list is bounded by its records in the journal. A purge that does not fit sweeps the flash: it
-//! reads all directories and sets, and removes what is purged. Then no purge so far hides anything,
-//! and the list is empty.
+//! The list is bounded by its records in the journal. A purge that does not fit sweeps the flash:
+//! it reads all directories and sets, and removes what is purged. Then no purge so far hides
+//! anything, and the list is empty.
 
 use crate::format::journal::Record;
 use crate::format::object::Kind;

@@ -20,9 +20,9 @@ use std::time::Instant;
 
 /// Reads of the scan in flight.
 const WINDOW: u32 = 64;
-/// Sequence numbers that are left out after a restart of a cache with sets. A set has the number with
-/// which it was written, and that is not read now; purges from now on must have higher ones. No
-/// process gives out as many numbers without one that is durable in the log or in the journal.
+/// Sequence numbers that are left out after a restart of a cache with sets. A set has the number
+/// with which it was written, and that is not read now; purges from now on must have higher ones.
+/// No process gives out as many numbers without one that is durable in the log or in the journal.
 const GAP: u64 = 1 << 32;
 /// Pages of the journal that are read at a time, with both copies, up to this number of bytes.
 const CHUNK: u64 = 64 * 2 * PAGE as u64;

@@ -186,9 +186,9 @@ impl RingReads {
     }
 }
 
-/// Reads of flash that an event loop completes, in place of a thread of the cache: a read then costs
-/// no change of threads. Whenever the descriptor is readable, [`run`](Self::run) must be called.
-/// When this is dropped, a thread does it again.
+/// Reads of flash that an event loop completes, in place of a thread of the cache: a read then
+/// costs no change of threads. Whenever the descriptor is readable, [`run`](Self::run) must be
+/// called. When this is dropped, a thread does it again.
 pub struct Completions(Arc<RingReads>);
 
 impl Completions {

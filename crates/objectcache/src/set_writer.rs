@@ -1,5 +1,5 @@
-//! Updates of sets: what the thread that writes does to remove objects from them and to move objects
-//! to them from the log.
+//! Updates of sets: what the thread that writes does to remove objects from them and to move
+//! objects to them from the log.
 
 use crate::format::PAGE;
 use crate::format::object::{Identity, Kind, Stored};

@@ -42,7 +42,8 @@ impl State {
         durable
     }
 
-    /// Queues an update of a set, if none is queued for its removals. Returns whether it was queued.
+    /// Queues an update of a set, if none is queued for its removals. Returns whether it was
+    /// queued.
     fn queue_update(&mut self, set: u32) -> bool {
         let removing = self.sets.removing.entry(set).or_default();
         let is_new = !std::mem::replace(&mut removing.is_queued, true);

@@ -1,11 +1,11 @@
 //! The trace of requests, in the format `oracleGeneral`, which `gordon cache tiered` and `gordon
 //! cache replay` read.
 //!
-//! A record is a time in seconds, the hash of the key, the bytes that the object takes in the cache,
-//! and -1, since the next request is unknown. A request that finds its object is recorded then; one
-//! that does not when the object is stored, since only then its size is known. A miss after which
-//! nothing is stored is not recorded. Threads record in the order in which they get to the file; a
-//! record has no earlier time than the one before it.
+//! A record is a time in seconds, the hash of the key, the bytes that the object takes in the
+//! cache, and -1, since the next request is unknown. A request that finds its object is recorded
+//! then; one that does not when the object is stored, since only then its size is known. A miss
+//! after which nothing is stored is not recorded. Threads record in the order in which they get to
+//! the file; a record has no earlier time than the one before it.
 
 use gordon_units::Ns;
 use std::fs::File;

@@ -1,9 +1,9 @@
 //! What the thread that writes segments does, and the threads of a cache.
 //!
 //! A segment is begun (on NAND flash, erased) and written in four steps: its objects, a sync, its
-//! directory with the footer, a sync. Only then may the index refer to the medium ([`TieredMachine::commit`]). A crash between two
-//! steps leaves the old directory, whose objects are then found to be overwritten by their headers,
-//! or no valid directory.
+//! directory with the footer, a sync. Only then may the index refer to the medium
+//! ([`TieredMachine::commit`]). A crash between two steps leaves the old directory, whose objects
+//! are then found to be overwritten by their headers, or no valid directory.
 //!
 //! [`TieredMachine::commit`]: gordon_cache::tiered::TieredMachine::commit
 

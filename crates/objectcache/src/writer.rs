@@ -115,7 +115,8 @@ impl Writer {
     /// Stores the object.
     ///
     /// # Errors
-    /// Returns an error if the body is shorter than announced, or as [`Cache::put`](crate::Cache::put).
+    /// Returns an error if the body is shorter than announced, or as
+    /// [`Cache::put`](crate::Cache::put).
     pub async fn finish(mut self) -> Result<Put, Error> {
         let found = self.written;
         if let Some(expected) = self.length

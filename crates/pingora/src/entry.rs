@@ -6,8 +6,8 @@ use pingora_cache::key::CacheHashKey;
 use pingora_error::{Error, ErrorType, Result};
 use std::fmt::Display;
 
-/// The key of an object: the primary hash, then the hash of the variance. All variants of a URL thus
-/// have keys that start alike.
+/// The key of an object: the primary hash, then the hash of the variance. All variants of a URL
+/// thus have keys that start alike.
 pub(crate) fn key(key: &impl CacheHashKey) -> Vec<u8> {
     let mut bytes = key.primary_bin().to_vec();
     if let Some(variance) = key.variance_bin() {

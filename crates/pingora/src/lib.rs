@@ -1,5 +1,5 @@
-//! A disk tier for [Pingora's](https://github.com/cloudflare/pingora) HTTP cache: its [`Storage`] on
-//! [`gordon_objectcache`], in DRAM and flash, bounded and purgeable.
+//! A disk tier for [Pingora's](https://github.com/cloudflare/pingora) HTTP cache: its [`Storage`]
+//! on [`gordon_objectcache`], in DRAM and flash, bounded and purgeable.
 //!
 //! - `storage`: [`ObjectStorage`], the trait's methods.
 //! - `hit`: bodies that are read, from the cache or from a write in progress.

@@ -3,8 +3,8 @@
 use gordon_units::Bytes;
 use std::time::Duration;
 
-/// Limits of clients. All clients together use at most `memory` for bodies. Beyond that a connection
-/// of HTTP/1.1 has at most 64 KiB of buffers, and one of HTTP/2 512 KiB of heads.
+/// Limits of clients. All clients together use at most `memory` for bodies. Beyond that a
+/// connection of HTTP/1.1 has at most 64 KiB of buffers, and one of HTTP/2 512 KiB of heads.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum number of connections; further clients are disconnected.

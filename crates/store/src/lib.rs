@@ -1,8 +1,9 @@
 //! The translation layer with data: a block device in a NAND image, which is a file.
 //!
-//! [`Store`] is the device to serve. [`RawNand`] is the array without the layer. [`Engine`] is the level below, for drivers that decide when
-//! operations complete. [`Media`] stores bytes, and [`SyncTracker`] adds shared syncs to it. The
-//! image format is in docs/SPEC.md, the reasons for it in docs/design/store.md.
+//! [`Store`] is the device to serve. [`RawNand`] is the array without the layer. [`Engine`] is the
+//! level below, for drivers that decide when operations complete. [`Media`] stores bytes, and
+//! [`SyncTracker`] adds shared syncs to it. The image format is in docs/SPEC.md, the reasons for it
+//! in docs/design/store.md.
 
 mod background_syncer;
 mod block_table;

@@ -6,8 +6,8 @@
 //! image, as under the translation layer.
 //!
 //! A power cut leaves the block that was being written or erased in any state. Blocks are therefore
-//! not continued after [`RawNand::open`], which reports what is known of each: a driver erases those
-//! that it does not need.
+//! not continued after [`RawNand::open`], which reports what is known of each: a driver erases
+//! those that it does not need.
 
 use crate::error::ImageError;
 use crate::faults::FaultInjector;
@@ -38,8 +38,8 @@ pub struct RawLabel {
 pub enum RawContents {
     /// The block is erased.
     Erased,
-    /// The block seems to be erased, but must be erased before it is programmed: a power cut may have
-    /// ended a program or an erase of it.
+    /// The block seems to be erased, but must be erased before it is programmed: a power cut may
+    /// have ended a program or an erase of it.
     SeemsErased,
     /// The first page of the block cannot be read. Should it become readable, the block would have
     /// its label again, unless it is erased.
@@ -235,8 +235,8 @@ impl RawNand {
     /// Programs a page.
     ///
     /// # Errors
-    /// Returns an error of the kind `InvalidInput` if the page is not the next one of its block, and
-    /// [`WentBad`] if the block goes out of service.
+    /// Returns an error of the kind `InvalidInput` if the page is not the next one of its block,
+    /// and [`WentBad`] if the block goes out of service.
     ///
     /// # Panics
     /// Panics if `data` is not a page.

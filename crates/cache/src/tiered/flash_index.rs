@@ -9,17 +9,17 @@
 //! | the rest | tag: bits of the hash |
 //!
 //! A bucket is a cache line of 8 slots. An object whose home bucket is full goes to one of the next
-//! 7; a byte for each home bucket has the longest distance in use. The home bucket is the hash times
-//! the number of buckets, as a fraction, so the position of a bucket and the tag together are a
-//! prefix of the hash. The table can therefore grow by an eighth at a time without the keys. It
-//! grows when it is four fifths full: between 10.2 and 11.5 bytes an object. Parts of the table grow
-//! on their own, so that growth neither needs twice the memory nor takes long.
+//! 7; a byte for each home bucket has the longest distance in use. The home bucket is the hash
+//! times the number of buckets, as a fraction, so the position of a bucket and the tag together are
+//! a prefix of the hash. The table can therefore grow by an eighth at a time without the keys. It
+//! grows when it is four fifths full: between 10.2 and 11.5 bytes an object. Parts of the table
+//! grow on their own, so that growth neither needs twice the memory nor takes long.
 //!
 //! Two objects may have the same prefix of the hash. A lookup therefore returns candidates, which
 //! the caller verifies by the key that is stored with the object.
 //!
-//! The set of an object is the same prefix times the number of sets, as a fraction. The objects of a
-//! set are therefore in consecutive buckets, and are found without a list.
+//! The set of an object is the same prefix times the number of sets, as a fraction. The objects of
+//! a set are therefore in consecutive buckets, and are found without a list.
 
 use alloc::vec;
 use alloc::vec::Vec;

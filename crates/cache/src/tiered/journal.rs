@@ -35,8 +35,8 @@ impl JournalShape {
         pages
     }
 
-    /// Number of pages that records may take after a compaction: a quarter of a half is kept for new
-    /// ones.
+    /// Number of pages that records may take after a compaction: a quarter of a half is kept for
+    /// new ones.
     pub fn most_compacted(&self) -> u32 {
         self.pages * 3 / 4
     }
@@ -141,8 +141,8 @@ impl SimulatedJournal {
         io_queue.io.push(Io { write: true, offset, bytes });
     }
 
-    /// Drops records that no longer matter. While the others do not fit, evicts the segment with the
-    /// oldest objects.
+    /// Drops records that no longer matter. While the others do not fit, evicts the segment with
+    /// the oldest objects.
     fn compact(&mut self, machine: &mut TieredMachine, fit: impl Fn(usize) -> bool) {
         loop {
             // Writes of segments that the medium no longer has.

@@ -15,9 +15,9 @@
 //! The third layout is that of McAllister and others, "Kangaroo: Caching Billions of Tiny Objects
 //! on Flash", SOSP 2021.
 //!
-//! [`TieredMachine`] is DRAM and a log, with sets behind it if they are wanted, for a driver that has
-//! the bytes. [`Tiered`] simulates all layouts, those with a log by that machine: each action is
-//! carried out at once. Its caller gets the reads and writes of flash in order, as [`Io`].
+//! [`TieredMachine`] is DRAM and a log, with sets behind it if they are wanted, for a driver that
+//! has the bytes. [`Tiered`] simulates all layouts, those with a log by that machine: each action
+//! is carried out at once. Its caller gets the reads and writes of flash in order, as [`Io`].
 
 mod admission;
 mod dram;

@@ -9,7 +9,8 @@
 //! in the order of their values, old objects before new ones, as long as they fit. New objects have
 //! the value 6, or 5 if they were requested in the log.
 //!
-//! [`Sets`] simulates sets with their objects. [`SetIndex`] is what a cache with bytes has in memory.
+//! [`Sets`] simulates sets with their objects. [`SetIndex`] is what a cache with bytes has in
+//! memory.
 
 use super::IoQueue;
 use crate::index::hash;
@@ -177,8 +178,8 @@ pub struct SetShape {
     pub threshold: u32,
 }
 
-/// What is in memory of sets whose objects are elsewhere: for each a filter of its objects, and a bit
-/// for each of 32 objects that says whether it was requested.
+/// What is in memory of sets whose objects are elsewhere: for each a filter of its objects, and a
+/// bit for each of 32 objects that says whether it was requested.
 pub(super) struct SetIndex {
     pub shape: SetShape,
     filters: Vec<u64>,
@@ -223,8 +224,8 @@ impl SetIndex {
         self.hits[set as usize] >> (position % 32) & 1 == 1
     }
 
-    /// Chooses the objects that stay in a set, and updates their values. The first `olds` objects are
-    /// in the set already.
+    /// Chooses the objects that stay in a set, and updates their values. The first `olds` objects
+    /// are in the set already.
     pub fn choose(&mut self, set: u32, entries: &mut [SetEntry], olds: usize) -> Vec<bool> {
         self.hits[set as usize] = 0;
         choose(entries, olds, self.shape.capacity)

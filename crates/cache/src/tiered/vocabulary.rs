@@ -144,8 +144,8 @@ pub enum Action {
         /// New offset in the flash in bytes.
         to: u64,
     },
-    /// Start to fill a segment in memory. The objects in it are evicted; the medium keeps them until
-    /// it is written.
+    /// Start to fill a segment in memory. The objects in it are evicted; the medium keeps them
+    /// until it is written.
     Open {
         /// Number of the segment.
         segment: u32,

@@ -15,10 +15,10 @@
 //! | carbon of use | energy x carbon of a kWh | energy x carbon of a kWh |
 //! | carbon of making | N x (machine / L + drives / D) / R | N T x machine / (L Y) |
 //!
-//! `R` is given, or `hours_per_year / T`. `D` is the least of `L`, the rated life of the drives, and
-//! the years until their rated endurance is used, the reciprocal of what a year of runs uses. Left
-//! out: staff, floor space, network, interest, resale; that a
-//! rented machine is idle for others; that flash is worn unevenly.
+//! `R` is given, or `hours_per_year / T`. `D` is the least of `L`, the rated life of the drives,
+//! and the years until their rated endurance is used, the reciprocal of what a year of runs uses.
+//! Left out: staff, floor space, network, interest, resale; that a rented machine is idle for
+//! others; that flash is worn unevenly.
 
 use crate::error::ClusterError;
 use crate::space::config::Parts;

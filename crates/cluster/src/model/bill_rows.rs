@@ -6,8 +6,8 @@ use arrow_array::{ArrayRef, Float64Array};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// A column for each number of a bill, `bill_NAME`, and of its inputs, `bill_inputs_NAME`: the names
-/// of the CSV. None if no design has a bill.
+/// A column for each number of a bill, `bill_NAME`, and of its inputs, `bill_inputs_NAME`: the
+/// names of the CSV. None if no design has a bill.
 pub(super) fn columns(bills: &[Option<BillReport>]) -> Vec<NamedColumn> {
     let flat = |bill: &Option<BillReport>| -> Option<Map<String, Value>> {
         let Value::Object(mut own) = serde_json::to_value((*bill)?).ok()? else { return None };

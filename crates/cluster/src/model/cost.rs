@@ -233,9 +233,9 @@ impl Compared {
         }
     }
 
-    /// The recommended design: of those that take little longer than the fastest, or that end within
-    /// the deadline, the one of least cost by the first objective that is known of one of them. With the
-    /// fastest design; `None` if no design meets the deadline.
+    /// The recommended design: of those that take little longer than the fastest, or that end
+    /// within the deadline, the one of least cost by the first objective that is known of one of
+    /// them. With the fastest design; `None` if no design meets the deadline.
     pub fn recommended(&self, chosen: &Chosen) -> Option<Recommended> {
         let ([time, ..], fastest) = chosen.best[FASTEST]?;
         let longest = self.longest(time)?;

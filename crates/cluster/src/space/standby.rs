@@ -64,7 +64,8 @@ impl Standby {
         Self { after: spin_down.after_s.unwrap_or(self.after), ..self }
     }
 
-    /// Adds a gap of `secs` seconds between requests; after the last one of a job, no request waits.
+    /// Adds a gap of `secs` seconds between requests; after the last one of a job, no request
+    /// waits.
     pub fn add_gap(&self, secs: f64, is_last: bool, asleep: &mut Asleep) {
         if secs <= self.after {
             return;

@@ -2,8 +2,8 @@
 
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 
-/// An array of `die_groups` die groups of one die, each with these numbers of planes, of blocks of a
-/// plane and of pages of a block.
+/// An array of `die_groups` die groups of one die, each with these numbers of planes, of blocks of
+/// a plane and of pages of a block.
 pub fn layout(die_groups: u32, planes: u32, blocks: u32, pages: u32, page_bytes: u32) -> Layout {
     let geometry = Geometry {
         buses: 1,

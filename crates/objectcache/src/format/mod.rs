@@ -7,8 +7,8 @@
 //! | segments | objects from the start, the directory and a footer at the end |
 //! | sets | a page each: small objects, if the cache has sets |
 //!
-//! Each part has a checksum (XXH3, 64 bits) over all of its bytes, and the identity of the cache, so
-//! that bytes of an older cache in the same place are not taken for its own.
+//! Each part has a checksum (XXH3, 64 bits) over all of its bytes, and the identity of the cache,
+//! so that bytes of an older cache in the same place are not taken for its own.
 
 pub(crate) mod journal;
 pub(crate) mod object;
@@ -39,8 +39,8 @@ pub(crate) fn hash(seed: u64, kind: object::Kind, key: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(seed, key)
 }
 
-/// Reads numbers from a slice. A number beyond its end is an error, not a panic: the bytes come from
-/// the medium.
+/// Reads numbers from a slice. A number beyond its end is an error, not a panic: the bytes come
+/// from the medium.
 pub(crate) struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {

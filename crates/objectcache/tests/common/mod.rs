@@ -68,8 +68,8 @@ impl Kind {
         }
     }
 
-    /// Logical blocks of a NAND image before the first segment: copies of the superblock, and halves
-    /// of the journal of 32 pages.
+    /// Logical blocks of a NAND image before the first segment: copies of the superblock, and
+    /// halves of the journal of 32 pages.
     pub fn metadata(self) -> u32 {
         if self == Self::Nand { 18 } else { 34 }
     }
@@ -102,7 +102,8 @@ impl Kind {
     }
 }
 
-/// The erase blocks of an image that hold something: start, length, and number of the logical block.
+/// The erase blocks of an image that hold something: start, length, and number of the logical
+/// block.
 pub fn blocks_of(media: &Arc<MemoryMedia>) -> Vec<(u64, usize, u32)> {
     let image = Image::on(Path::new("image"), Box::new(media.survivor())).expect("it opens");
     let offsets = *image.offsets();

@@ -98,7 +98,8 @@ impl Origin {
     async fn get(self: &Arc<Self>, site: &Arc<Site>, mut asked: Asked) -> Served {
         let key = base_key(&asked.head.uri);
         let headers = &asked.head.headers;
-        // Conditions on changes are for the origin, as are bodies, which have no meaning to a cache.
+        // Conditions on changes are for the origin, as are bodies, which have no meaning to a
+        // cache.
         let is_for_origin = asked.body.is_some()
             || headers.contains_key(IF_MATCH)
             || headers.contains_key(IF_UNMODIFIED_SINCE);

@@ -1,13 +1,13 @@
 //! What a fuzz target needs of the server: whatever clients send, each gets valid responses or a
 //! closed connection, and never bytes of another object or of a file outside the folder.
 //!
-//! An input is text, so that a finding can be read. Its first byte chooses the source: `F` the files
-//! of a folder, anything else an origin. Each further line is a connection: `GET /a|Range: bytes=0-1`
-//! is one request with the fields that follow, and after `!` come the bytes that are sent, with `|`
-//! for the end of a line. The client then ends its own direction.
+//! An input is text, so that a finding can be read. Its first byte chooses the source: `F` the
+//! files of a folder, anything else an origin. Each further line is a connection: `GET /a|Range:
+//! bytes=0-1` is one request with the fields that follow, and after `!` come the bytes that are
+//! sent, with `|` for the end of a line. The client then ends its own direction.
 //!
-//! Every object says which it is: its body repeats the URL and, if the response varies, the language
-//! of the request. What the origin does is in the URL as well ([`Reply::of`]).
+//! Every object says which it is: its body repeats the URL and, if the response varies, the
+//! language of the request. What the origin does is in the URL as well ([`Reply::of`]).
 
 use super::accept::Acceptor;
 use super::stall::Stalling;
@@ -95,8 +95,8 @@ pub struct Answers {
     pub cut: usize,
 }
 
-/// Serves the connections of an input, and checks all that the clients receive. `block` is the block
-/// of the cache.
+/// Serves the connections of an input, and checks all that the clients receive. `block` is the
+/// block of the cache.
 ///
 /// # Panics
 /// Panics if a client received what it must not, or if a task of the server panicked.

@@ -21,7 +21,8 @@ pub(super) const SADC: [u8; 2] = [0x96, 0xd5];
 /// The error of a reader that was stopped.
 const STOPPED: &str = "stopped";
 
-/// Decompressed bytes of a file. Reading reports progress, and ends early if it is requested to stop.
+/// Decompressed bytes of a file. Reading reports progress, and ends early if it is requested to
+/// stop.
 pub(super) struct WatchedReader<'a> {
     from: Box<dyn Read + Send>,
     progress: &'a Progress,

@@ -34,8 +34,8 @@ const HINT: &str = "a file or an eventlog_v2_APP folder of spark.eventLog.dir";
 
 impl EventLog {
     /// Reads the log at `path`: a file, the folder of a rolled log, or a folder that holds one of
-    /// either. With `skip_bad`, malformed lines are counted and left out. `progress` counts bytes of
-    /// the files, before decompression, and can stop the reading.
+    /// either. With `skip_bad`, malformed lines are counted and left out. `progress` counts bytes
+    /// of the files, before decompression, and can stop the reading.
     ///
     /// A last line or compressed block that is cut short, as a killed application leaves it, is a
     /// warning.

@@ -1,4 +1,5 @@
-//! A cache in DRAM and a log in flash, with sets for small objects, for a driver that has the bytes.
+//! A cache in DRAM and a log in flash, with sets for small objects, for a driver that has the
+//! bytes.
 //!
 //! The machine decides where objects are; it has no bytes, no full keys, no I/O and no clock. Keys
 //! are hashes of 64 bits. The driver carries out its [`Action`]s and reports what was completed.
@@ -10,17 +11,17 @@
 //! 2. After a miss the driver [`insert`](TieredMachine::insert)s the object into DRAM. Objects that
 //!    DRAM evicts appear as actions: their bytes are dropped, or move to the segment that is being
 //!    filled in memory.
-//! 3. A full segment is written ([`Action::Write`]) when no reader has its place pinned. Its objects
-//!    are served from memory until [`commit`](TieredMachine::commit).
+//! 3. A full segment is written ([`Action::Write`]) when no reader has its place pinned. Its
+//!    objects are served from memory until [`commit`](TieredMachine::commit).
 //! 4. The place of a new segment is that of the oldest one. Which objects are there is read from
 //!    its directory ahead of time ([`Action::Prepare`]), so that opening a segment never waits. If
 //!    it is not read yet, or too many segments are being written, admission refuses objects.
 //! 5. After a restart, [`recover`](TieredMachine::recover) takes the directories, oldest first.
 //!
-//! With [`LogShape::sets`], small objects leave the log for a set. Before a segment is evicted, each
-//! set of its small objects is updated ([`Action::UpdateSet`]): the driver reads the set and the
-//! objects of the set in the log ([`in_log`](TieredMachine::in_log)), gets those that are in it from
-//! now on ([`begin_set`](TieredMachine::begin_set)), writes the set, and reports that with
+//! With [`LogShape::sets`], small objects leave the log for a set. Before a segment is evicted,
+//! each set of its small objects is updated ([`Action::UpdateSet`]): the driver reads the set and
+//! the objects of the set in the log ([`in_log`](TieredMachine::in_log)), gets those that are in it
+//! from now on ([`begin_set`](TieredMachine::begin_set)), writes the set, and reports that with
 //! [`commit_set`](TieredMachine::commit_set). An object is in the index of the log until then. What
 //! is in the sets is known by filters only ([`set_with`](TieredMachine::set_with)), so the driver
 //! removes an object from a set by writing the set again.
@@ -215,8 +216,8 @@ impl TieredMachine {
         self.segments[segment as usize].pins == 0 && self.pin(segment)
     }
 
-    /// Ends the reading of a [`Place::Flash`] or of a segment that was [`pin`](Self::pin)ned, by any
-    /// offset in the segment.
+    /// Ends the reading of a [`Place::Flash`] or of a segment that was [`pin`](Self::pin)ned, by
+    /// any offset in the segment.
     pub fn release(&mut self, offset: u64) {
         let number = self.segment_of(offset);
         let segment = self.segment(offset);
@@ -276,8 +277,8 @@ impl TieredMachine {
         self.index.contains(hash(key), self.location(offset))
     }
 
-    /// Whether the log on the medium may have an object of this key that is not in the index because
-    /// it was evicted or has moved to a set, and that a restart could bring back.
+    /// Whether the log on the medium may have an object of this key that is not in the index
+    /// because it was evicted or has moved to a set, and that a restart could bring back.
     pub fn is_on_medium(&self, key: u64) -> bool {
         self.index.may_have_moved(hash(key))
             || self.evicted.values().any(|keys| keys.binary_search(&key).is_ok())
@@ -496,8 +497,8 @@ impl TieredMachine {
         }
     }
 
-    /// Evicts all objects of a segment that is on the medium. The driver records that durably before
-    /// objects of the same keys are in the cache again.
+    /// Evicts all objects of a segment that is on the medium. The driver records that durably
+    /// before objects of the same keys are in the cache again.
     pub fn evict_segment(&mut self, segment: u32) {
         let units = u64::from(self.shape.stride) / u64::from(self.shape.unit);
         let start = u64::from(segment) * units;
@@ -544,8 +545,8 @@ impl TieredMachine {
         self.patient = true;
     }
 
-    /// Lets DRAM exceed its size by `slack` bytes while the flash cannot take an object. Objects are
-    /// dropped only beyond that.
+    /// Lets DRAM exceed its size by `slack` bytes while the flash cannot take an object. Objects
+    /// are dropped only beyond that.
     pub fn set_slack(&mut self, slack: u64) {
         self.slack = slack;
     }

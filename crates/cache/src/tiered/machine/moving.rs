@@ -112,8 +112,8 @@ impl TieredMachine {
         choice
     }
 
-    /// Reports that a set durably has the objects that were chosen. Those that moved to it leave the
-    /// log.
+    /// Reports that a set durably has the objects that were chosen. Those that moved to it leave
+    /// the log.
     pub fn commit_set(&mut self, choice: &SetChoice) {
         let Some(sets) = &mut self.sets else { return };
         sets.know(choice.set, &choice.keys, choice.before);

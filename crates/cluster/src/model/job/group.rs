@@ -126,8 +126,8 @@ impl<'a> JobGroup<'a> {
         Some(asleep)
     }
 
-    /// What standby saves or costs on a design whose job takes `secs` seconds; `None` if the standby
-    /// state of its disks is unknown.
+    /// What standby saves or costs on a design whose job takes `secs` seconds; `None` if the
+    /// standby state of its disks is unknown.
     pub fn spin_down(&self, design: &JobDesign, secs: f64) -> Option<SpinDownReport> {
         let (standby, asleep) = (self.load.standby?, self.would_sleep(design)?);
         let awake_secs = if self.load.spins_down { secs - asleep.waiting } else { secs };

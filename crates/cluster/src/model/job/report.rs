@@ -48,8 +48,8 @@ pub struct SpinDownReport {
     /// Time for which the job waits for disks to wake up; `time_s` has it if the disks are put in
     /// standby.
     pub waiting_s: f64,
-    /// Energy that all nodes save, below zero if they use more; `None` if the power of the machine is
-    /// unknown.
+    /// Energy that all nodes save, below zero if they use more; `None` if the power of the machine
+    /// is unknown.
     pub saved_j: Option<f64>,
 }
 

@@ -32,8 +32,9 @@ pub struct ServiceReport {
     /// The resource with the highest use relative to what is allowed, of `short_of` if it is not
     /// empty.
     pub limited_by: &'static str,
-    /// The greatest use of a resource relative to what is allowed, by the upper ends that are known:
-    /// what the front compares with the cost. A design with at most 1 keeps up if all uses are known.
+    /// The greatest use of a resource relative to what is allowed, by the upper ends that are
+    /// known: what the front compares with the cost. A design with at most 1 keeps up if all uses
+    /// are known.
     pub relative_use: f64,
     /// By resource: the use that is not exceeded in 99 % of the time; `None` if it is unknown.
     #[serde(rename = "use")]

@@ -111,8 +111,8 @@ impl Demands {
     }
 }
 
-/// Lets all tasks of a stage wait for the same share of their bytes: which of them met another one on
-/// a disk was chance, and how often tasks meet is computed.
+/// Lets all tasks of a stage wait for the same share of their bytes: which of them met another one
+/// on a disk was chance, and how often tasks meet is computed.
 fn wait_alike(tasks: &mut [TaskDemand]) {
     let bytes = |task: &TaskDemand| task.moved.iter().sum::<f64>();
     let all: f64 = tasks.iter().map(bytes).sum();
@@ -129,9 +129,9 @@ fn written_in_stages(application: &Application) -> f64 {
     if written > 0.0 { (1.0 - application.written_back / written).max(0.0) } else { 1.0 }
 }
 
-/// What a task needs, of a stage of `peers` tasks whose nodes computed `counted` seconds for each that
-/// the engine counted, of an application that wrote the share `in_stages` of its bytes before its
-/// end.
+/// What a task needs, of a stage of `peers` tasks whose nodes computed `counted` seconds for each
+/// that the engine counted, of an application that wrote the share `in_stages` of its bytes before
+/// its end.
 fn demand_of(
     task: &AppTask,
     application: &Application,

@@ -77,7 +77,8 @@ pub struct TasksSurvey {
     /// each. Default: that of `reference`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_rate: Option<f64>,
-    /// Share of the run in which the machine of which the recorded nodes are parts had no idle core.
+    /// Share of the run in which the machine of which the recorded nodes are parts had no idle
+    /// core.
     #[serde(default)]
     pub full_share: f64,
     /// Whether the files that the tasks read lie on the disks of all nodes, so that tasks read the

@@ -183,8 +183,8 @@ impl Others {
     }
 }
 
-/// Nodes with at least a fifth of the tasks whose data a stage reads, as if each of them had written
-/// as much.
+/// Nodes with at least a fifth of the tasks whose data a stage reads, as if each of them had
+/// written as much.
 #[allow(clippy::cast_precision_loss)]
 fn preferred(application: &Application, stage: &AppStage, ran_on: &[Option<u32>]) -> Vec<u32> {
     let tasks = || stage.reads.iter().flat_map(|at| application.stages[*at].tasks.clone());

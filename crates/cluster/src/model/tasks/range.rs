@@ -71,8 +71,9 @@ const STARTUP_NOISE: f64 = 0.15;
 /// local nodes of several kinds.
 const DRIVER_NOISE: f64 = 0.3;
 
-/// Significant digits of an upper end, which is rounded up to them. Choices compare upper ends: what
-/// is printed as equal is equal, so that nodes that a job hardly uses do not make a cluster faster.
+/// Significant digits of an upper end, which is rounded up to them. Choices compare upper ends:
+/// what is printed as equal is equal, so that nodes that a job hardly uses do not make a cluster
+/// faster.
 const DIGITS: i32 = 3;
 
 /// What is not known of a cluster.

@@ -1,12 +1,12 @@
-//! Input that lies on the disks of all nodes, and that tasks read wherever they run. Some tasks read
-//! the same disk while other disks rest.
+//! Input that lies on the disks of all nodes, and that tasks read wherever they run. Some tasks
+//! read the same disk while other disks rest.
 //!
 //! The disks and the computing of the tasks are a closed queueing network (Reiser and Lavenberg,
 //! "Mean-Value Analysis of Closed Multichain Queuing Networks", JACM 1980) in the approximation of
 //! Schweitzer: a task finds the mean queue that the others make.
 
-/// Seconds of reading a scattered input for each second that it takes if each task reads the disk of
-/// its own node, at the same time as the other tasks of the node. At least 1.
+/// Seconds of reading a scattered input for each second that it takes if each task reads the disk
+/// of its own node, at the same time as the other tasks of the node. At least 1.
 ///
 /// A task reads for `secs`, without queueing, and does other things for `think` seconds; `readers`
 /// tasks run at a time on `nodes` nodes.

@@ -3,14 +3,15 @@
 //!
 //! Stages start when what they wait for has ended and the driver has submitted them; the tasks of
 //! an earlier stage start first, in their recorded order, each on the node with the fewest busy
-//! slots of those that it may run on (`placing`). Of equal nodes the first one is taken, so that no node has a task before those ahead of it
-//! have had one: a node is added to the simulation once the one ahead of it is in use, and a large
-//! cluster costs no more than the part of it that has tasks.
+//! slots of those that it may run on (`placing`). Of equal nodes the first one is taken, so that no
+//! node has a task before those ahead of it have had one: a node is added to the simulation once
+//! the one ahead of it is in use, and a large cluster costs no more than the part of it that has
+//! tasks.
 //!
-//! A task computes, waits for the bytes that it waited for when it was recorded, and computes again;
-//! the point at which it waits differs from task to task, so that those that start together do not
-//! all wait for the same device. Storage and link move its other bytes meanwhile. It ends when both
-//! are done.
+//! A task computes, waits for the bytes that it waited for when it was recorded, and computes
+//! again; the point at which it waits differs from task to task, so that those that start together
+//! do not all wait for the same device. Storage and link move its other bytes meanwhile. It ends
+//! when both are done.
 
 use super::application::Application;
 use super::demand::TaskDemand;

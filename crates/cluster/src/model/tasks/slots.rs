@@ -1,5 +1,5 @@
-//! The slots of recorded executors: how many each has, how long one pauses between two tasks, and how
-//! many tasks ran at a time.
+//! The slots of recorded executors: how many each has, how long one pauses between two tasks, and
+//! how many tasks ran at a time.
 
 use super::median;
 use gordon_trace::spark::{EventLog, Task};

@@ -230,8 +230,8 @@ fn set(
     let mut key = DefaultHasher::new();
     (at, item, first).hash(&mut key);
     if !host.rows.insert(key.finish()) {
-        // The first row of a time stays, in all sections: a sample is not mixed from two of the same
-        // local time.
+        // The first row of a time stays, in all sections: a sample is not mixed from two of the
+        // same local time.
         let is_cpu = matches!(*first, "%user" | "%usr");
         let is_of_next_sample = is_cpu && sample.cpu.keys().next() == Some(&core(item));
         host.duplicates += u64::from(is_of_next_sample);
