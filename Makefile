@@ -41,7 +41,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark setup test check build lint bench torture fuzz miri golden guide notebooks recording third-party site crates wheel reference \
+.PHONY: demo spark setup test test-built test-rust test-python check build lint bench torture fuzz miri golden guide notebooks recording third-party site crates wheel reference \
 	results machines figures pages sort-live validate validate-cluster validate-ec2 bundle bundle-log clean
 build: .venv/installed .venv/built
 
@@ -73,10 +73,21 @@ demo: build spark
 setup: build spark
 	scripts/build/test_tools.sh
 
-test: setup
-	cargo test --workspace --locked
-	$(call pingora,cargo test)
-	$(VENV)/python -m pytest tests/python --numprocesses 2 --dist loadfile
+test: test-rust test-python
+
+# Built with all cores before any test runs.
+test-built: setup
+	cargo test --workspace --locked --no-run
+	$(call pingora,cargo test,--no-run)
+
+# At the same time as those in Python, many of which wait. The output comes when the last one ended.
+test-rust: test-built
+	mkdir -p build
+	{ cargo test --workspace --locked && $(call pingora,cargo test); } > build/test-rust.log 2>&1; \
+		status=$$?; cat build/test-rust.log; exit $$status
+
+test-python: test-built
+	$(VENV)/python -m pytest tests/python --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # A workspace of its own, with the builds of this one. It needs CMake.
 pingora = if command -v cmake > /dev/null; \

@@ -37,10 +37,20 @@ for _name in ("no_proxy", "NO_PROXY"):
     os.environ[_name] = ",".join(["localhost", "127.0.0.1", *filter(None, [_others])])
 
 
+#: Files that take a minute or more, the longest first: one that is started last runs alone.
+LONG = (
+    *("workload_run", "guide", "block_fs", "sort_memory", "sort_faults", "sweep", "workload_app"),
+    *("workload_jobs", "cache_serve_flash", "public", "reproduce_pages", "cache_serve_origin"),
+    *("survey_machines", "survey_bad_input", "tco", "threads", "bill_page", "disk_fit"),
+)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test marked `sampled(every)` only every so many of its cases runs, and pytest counts the
-    others as deselected; with GORDON_ALL_CASES all run.
+    """Puts the longest files first. Of a test marked `sampled(every)` only every so many of its
+    cases runs, and pytest counts the others as deselected; with GORDON_ALL_CASES all run.
     """
+    places = {f"test_{name}": place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
     if os.environ.get("GORDON_ALL_CASES"):
         return
     seen: Counter[str] = Counter()
