@@ -26,7 +26,10 @@ fn config(path: &Path) -> Config {
 fn body(number: u64, version: u64) -> Bytes {
     let len = if number.is_multiple_of(11) { 40_000 } else { 500 + number as usize * 37 % 3000 };
     let words = [number, version, number ^ version.rotate_left(20)];
-    words.iter().cycle().flat_map(|word| word.to_le_bytes()).take(len).collect()
+    let bytes = words.map(u64::to_le_bytes).concat();
+    let mut body = bytes.repeat(len.div_ceil(bytes.len()));
+    body.truncate(len);
+    body.into()
 }
 
 fn key(number: u64) -> Vec<u8> {

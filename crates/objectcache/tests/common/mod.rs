@@ -266,7 +266,10 @@ pub fn body(number: usize, version: u64) -> Vec<u8> {
         _ => 100 + number * 41 % 1800,
     };
     let words = [number as u64, version, (number as u64) ^ version.rotate_left(20)];
-    words.iter().cycle().flat_map(|word| word.to_le_bytes()).take(len).collect()
+    let bytes = words.map(u64::to_le_bytes).concat();
+    let mut body = bytes.repeat(len.div_ceil(bytes.len()));
+    body.truncate(len);
+    body
 }
 
 pub fn meta(number: usize, version: u64) -> Vec<u8> {
