@@ -19,6 +19,15 @@ from gordon.workload.local_run import LOGS, spark_on
 from gordon.workload.standalone import Standalone
 
 
+@contextmanager
+def one_compiler() -> Iterator[None]:
+    """Programs in Java without the second compiler: little of their code runs often enough for it
+    to pay in a job of seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+        yield
+
+
 def nothing_left(place: Path) -> bool:
     """Whether no nodes, and no mounts of them, are left in a folder."""
     mounts = Path("/proc/self/mountinfo").read_text()

@@ -17,7 +17,7 @@ from gordon.run import folder
 from gordon.run.local import Sizes
 from gordon.workload import App, driver, java, run_app
 from gordon.workload import app as app_module
-from one_cluster import OneCluster, one_cluster
+from one_cluster import OneCluster, one_cluster, one_compiler
 from serving import need_nodes
 
 from conftest import Run, raises
@@ -56,7 +56,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneCluster]:
         pytest.skip(f"there is no Java for Spark: {error.args[0]}")
     need_nodes()
     sizes = Sizes(count=2, memory=1 << 30, disk=None, cores=0.8)
-    with one_cluster(tmp_path_factory.mktemp("cluster"), sizes) as started:
+    with one_compiler(), one_cluster(tmp_path_factory.mktemp("cluster"), sizes) as started:
         yield started
 
 

@@ -28,7 +28,7 @@ from gordon.run.folder import RunFolder
 from gordon.run.local import Sizes
 from gordon.workload import java, jobs, verify
 from gordon.workload.run import Corpus, Work, _failed, _job_session, _spread, _view
-from one_cluster import OneCluster, nothing_left, one_cluster
+from one_cluster import OneCluster, nothing_left, one_cluster, one_compiler
 from serving import eventually, need_nodes
 
 from conftest import Run, raises
@@ -37,7 +37,7 @@ MB = 1_000_000
 
 
 @pytest.fixture(scope="module", autouse=True)
-def isolated() -> None:
+def isolated() -> Iterator[None]:
     if find_spec("pyspark") is None:
         pytest.skip("there is no PySpark: pip install 'gordon-storage[spark]'")
     try:
@@ -45,6 +45,8 @@ def isolated() -> None:
     except GordonError as error:
         pytest.skip(f"there is no Java for Spark: {error.args[0]}")
     need_nodes()
+    with one_compiler():
+        yield
 
 
 def columns(trace: Path) -> dict[str, list[float]]:
