@@ -8,12 +8,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from http.client import HTTPException
 from pathlib import Path
 
 import pytest
 
-from cache_site import CacheServer, answer, create_image
+from cache_site import CacheServer, answer, create_image, wait_for
 from serving import kill_running
 
 from conftest import gordon
@@ -25,6 +26,7 @@ Serve = Callable[..., CacheServer]
 FLASH = ("--flash", "flash", "--flash-size", "32MiB")
 
 
+@cache
 def content(name: str) -> bytes:
     """The bytes of a file; some are large."""
     draw = random.Random(name)
@@ -103,19 +105,25 @@ def test_objects_that_dram_evicts_are_served_from_flash(site: Serve) -> None:
     assert server.command("check")["damaged"] == 0
 
 
-def test_a_restart_is_warm(site: Serve) -> None:
-    server = site()
-    for number in range(FILES):
-        server.get(f"/{number}")
-    server.stop()
-    server = site()
-    hits = 0
+def hits(server: CacheServer) -> int:
+    """Requests every file once. Returns how many the cache had."""
+    found = 0
     for number in range(FILES):
         got = server.get(f"/{number}")
         assert got.body == content(f"{number}")
-        hits += got.cache().startswith("hit")
-    assert hits > FILES * 0.6
-    assert server.stats()["requests"]["origin_requests"] == FILES - hits
+        found += got.cache().startswith("hit")
+    return found
+
+
+def test_a_restart_is_warm(site: Serve) -> None:
+    server = site()
+    # A server drops what it cannot write in time, as on a busy machine.
+    wait_for(lambda: hits(server) > FILES * 0.7)
+    server.stop()
+    server = site()
+    found = hits(server)
+    assert found > FILES * 0.6
+    assert server.stats()["requests"]["origin_requests"] == FILES - found
 
 
 def test_what_was_purged_stays_purged_after_a_kill(site: Serve) -> None:

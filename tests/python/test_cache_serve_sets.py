@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -26,6 +27,7 @@ KEPT, PURGED = 2500, 300
 ONES = [number for number in range(PURGED) if f"{number}".startswith("1")]
 
 
+@cache
 def content(path: str) -> bytes:
     """The bytes of a file: most go to a set, the largest stay in the log."""
     draw = random.Random(path)
