@@ -14,7 +14,7 @@ import pytest
 from browser import drawn, needs_browser
 from gordon import survey
 from gordon.survey import bill_page, doubts
-from surveyed import LOG, SMALL, of_tasks
+from surveyed import LOG, SMALL, of_tasks, small
 
 Json = dict[str, Any]
 
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 def test_the_page_computes_the_same_bills(tmp_path: Path) -> None:
     from gordon.survey import tasks_page
 
-    result = of_tasks(survey.run(LOG, **SMALL))
+    result = small()
     page = tmp_path / "tasks.html"
     page.write_text(tasks_page.render(result), encoding="utf-8")
     text = drawn(page, tmp_path)
@@ -87,7 +87,7 @@ def front_of(result: Any, use: Json) -> list[tuple[str, float]]:
 
 @needs_browser
 def test_sliders_move_the_front_as_another_run_would(tmp_path: Path) -> None:
-    result = of_tasks(survey.run(LOG, **SMALL))
+    result = small()
     at_start, _ = moved(result, {}, tmp_path)
     # Nodes for a year at a high tariff, that run the job seldom or often.
     for values in (
@@ -126,7 +126,7 @@ def test_a_page_without_totals_has_no_such_part() -> None:
 
 
 def of_machines_without_prices() -> Any:
-    result: Any = of_tasks(survey.run(LOG, **SMALL))
+    result: Any = small()
     for row in result["designs"]:
         row["bill"]["total"] = None
     return result

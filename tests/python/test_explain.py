@@ -12,7 +12,7 @@ import pytest
 
 from gordon import cost, survey
 from gordon.survey.explain import explain
-from surveyed import LOG, SMALL, of_machines, of_tasks
+from surveyed import LOG, SMALL, of_machines, of_tasks, small
 
 from conftest import Run
 
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def test_an_explanation_adds_up(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = of_tasks(survey.run(LOG, **SMALL))
+    result = small()
     found = explain(result, "2 x framework-desktop/nvme-tlc-1tb")
     assert "time" in found
     assert sum(part["share"] for part in found["time"]) == pytest.approx(1)
@@ -42,7 +42,7 @@ def test_an_explanation_adds_up(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_result_with_a_number_that_json_does_not_have_is_refused(
     run: Run, tmp_path: Path, number: str
 ) -> None:
-    result = of_tasks(survey.run(LOG, **SMALL))
+    result = small()
     text = json.dumps(result)
     time = json.dumps(result["designs"][0]["tasks"]["time_s"])
     file = tmp_path / "result.json"
@@ -61,7 +61,7 @@ def test_explanations_of_a_trace_and_of_a_grid(trace: str, surveyed: str) -> Non
 
 
 def test_equal_figures_are_those_of_the_cheapest_design() -> None:
-    result: Any = of_tasks(survey.run(LOG, **SMALL))
+    result: Any = small()
     by_id = {row["id"]: row for row in result["designs"]}
     two, four = (by_id[f"{nodes} x core-ultra-265k/nvme-tlc-1tb"] for nodes in (2, 4))
     assert two["tasks"]["time_s"] == pytest.approx(four["tasks"]["time_s"], rel=1e-9)

@@ -20,7 +20,7 @@ from gordon.cost.rent import break_even
 from gordon.human import percent
 from gordon.survey import doubts
 from spaces import MACHINES
-from surveyed import LOG, SMALL, of_machines, of_tasks
+from surveyed import LOG, SMALL, of_machines, of_tasks, small
 
 from conftest import Run, raises
 
@@ -282,7 +282,7 @@ def test_the_objectives_decide_front_names_and_verdict() -> None:
     assert named in front <= set(totals)
     # Energy and price are no objectives, and have names all the same.
     assert result["named"]["least-energy"] is not None
-    plain = of_tasks(survey.run(LOG, **SMALL))
+    plain = small()
     assert "least-tco" not in plain["named"]
 
 
@@ -620,7 +620,7 @@ def test_a_ranking_says_how_sure_the_cheapest_design_is(run: Run) -> None:
     # All designs have the same tariff, which hardly changes their order; their prices do.
     by = {one["input"]: one["share"] for one in ranking["by"]}
     assert by["purchase_price"] > by.get("price_per_kwh", 0)
-    assert of_tasks(survey.run(LOG, **SMALL))["ranking"] is None
+    assert small()["ranking"] is None
     ran = run(
         *("survey", LOG, "--space", "modern", "--nodes", "1,2,4", "--objective", "time,tco"),
         *("--runs-per-day", "40"),
