@@ -37,12 +37,31 @@ for _name in ("no_proxy", "NO_PROXY"):
     os.environ[_name] = ",".join(["localhost", "127.0.0.1", *filter(None, [_others])])
 
 
+#: Files of which one process runs all: a node has a copy of all mounts, and as long as it is there,
+#: a file system that a test unmounts keeps its loop device.
+MOUNTS = ("workload_run", "workload_app", "block_fs", "sort_tune_live")
 #: Files that take a minute or more, the longest first: one that is started last runs alone.
 LONG = (
-    *("workload_run", "guide", "block_fs", "sort_memory", "sort_faults", "sweep", "workload_app"),
-    *("workload_jobs", "cache_serve_flash", "public", "reproduce_pages", "cache_serve_origin"),
-    *("survey_machines", "survey_bad_input", "tco", "threads", "bill_page", "disk_fit"),
+    *(*MOUNTS, "guide", "sort_memory", "sort_faults", "sweep", "workload_jobs", "public"),
+    *("cache_serve_flash", "reproduce_pages", "cache_serve_origin", "survey_machines"),
+    *("survey_bad_input", "tco", "threads", "bill_page"),
 )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """As `--dist loadfile`, with all tests of MOUNTS in one process."""
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped, unused-ignore]
+
+    scheduling = LoadFileScheduling(config, log)
+    file_of = scheduling._split_scope
+
+    def scope(test: str) -> str:
+        name = Path(file_of(test)).stem.removeprefix("test_")
+        return "mounts" if name in MOUNTS else name
+
+    scheduling._split_scope = scope
+    return scheduling
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
