@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gordon import GordonError, engine
+from gordon.workload import java
 
 from conftest import raises
 
@@ -101,6 +102,11 @@ def installed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     name: str = request.param
     for package in engine.NEEDS.get(name, ()):
         pytest.importorskip(package, reason=f"{package} is not installed")
+    if name == "spark":
+        try:
+            java.find()
+        except GordonError as error:
+            pytest.skip(error.message)
     folders = [str(Path(__file__).parent), *filter(None, sys.path)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
     return name
