@@ -201,7 +201,7 @@ def test_bad_options_are_refused(run: Run, tmp_path: Path) -> None:
     refused("--disk", "none", kind="unknown-name", named="none")
     refused("--disk", "laptop-7200-320gb", kind="impossible", named="--disk")
     refused("--buffer", "1TiB", kind="impossible", named="--buffer")
-    refused("--buffer", "much", kind="config-error", named="buffer")
+    refused("--buffer", "much", kind="bad-size", named="--buffer")
     refused("--max-age", "0s", kind="impossible", named="--max-age")
     refused("--link", "fast", kind="bad-quantity", named="--link fast")
     refused("--link", "0Gb", kind="bad-number", named="--link 0Gb")

@@ -463,6 +463,19 @@ def test_the_life_of_a_disk_is_no_limit(trace: str) -> None:
     assert kept >= {"flash", "disk"}
 
 
+def test_a_machine_with_a_slash_in_its_name_has_its_cost(trace: str, tmp_path: Path) -> None:
+    space = tmp_path / "own.toml"
+    storages = 'storage = ["nvme-tlc-1tb", "nvme-qlc-2tb"]'
+    text = MACHINES.replace('id = "large"', 'id = "own/large"')
+    space.write_text(text.replace('storage = "nvme-tlc-1tb"', storages))
+    for node, storage in (
+        ("own/large", "nvme-tlc-1tb"),
+        ("own/large/nvme-qlc-2tb", "nvme-qlc-2tb"),
+    ):
+        found = tco(trace, node=node, space=str(space))
+        assert found["machine"] == f"own/large/{storage}"
+
+
 def test_unknown_machines_are_named() -> None:
     with raises("unknown-name", "framwork-desktop"):
         tco(LOG, "framwork-desktop")

@@ -23,7 +23,7 @@ from gordon.reports.survey import BillReport, JobReport, Operation, TasksTime
 from gordon.survey import doubts
 from gordon.survey import space as spaces
 from gordon.survey.doubts import Sensitivity
-from gordon.survey.machines import machine_of
+from gordon.survey.machines import is_of
 from gordon.survey.results import (
     JobResult,
     MachineDesign,
@@ -306,14 +306,13 @@ def _rent(row: _Row) -> float | None:
 
 def _space_of(node: str) -> str:
     """The first shipped space that has a machine."""
-    machine = node.partition("/")[0]
     known: list[str] = []
     for name in spaces.names():
         ids = [one["id"] for one in spaces.machines(spaces.load(name))]
-        if machine in ids:
+        if any(is_of(node, id) for id in ids):
             return name
         known += ids
-    error = unknown("machine", machine, known)
+    error = unknown("machine", node.partition("/")[0], known)
     if len(error.hint) > _LONG:
         hint = "a machine of `gordon spaces`, as framework-desktop, or --space FILE.toml with yours"
         raise GordonError(error.message, hint, kind=error.kind)
@@ -323,19 +322,13 @@ def _space_of(node: str) -> str:
 def _design(result: _Result, node: str, nodes: int | None) -> _Row:
     """The design of a node. Raises GordonError if there is none, or several."""
     rows: list[_Row] = list(result["designs"])
-    machine = node.partition("/")[0]
-    of_machine = [row for row in rows if machine_of(row["machine"]) == machine]
-    if not of_machine:
-        raise unknown("machine", machine, sorted({row["machine"] for row in rows}))
-    wanted = min(row["nodes"] for row in of_machine) if nodes is None else nodes
+    of_machine = [row for row in rows if is_of(row["machine"], node)]
+    wanted = min((row["nodes"] for row in of_machine), default=0) if nodes is None else nodes
     of_machine = [row for row in of_machine if row["nodes"] == wanted]
-    named = [row for row in of_machine if row["id"].rpartition(" x ")[2] == node]
-    chosen = named or (of_machine if node == machine else [])
-    if not chosen:
-        ids = [row["id"].rpartition(" x ")[2] for row in of_machine]
-        raise unknown("machine with a storage", node, ids)
+    if not of_machine:
+        raise unknown("machine", node, sorted({row["machine"] for row in rows}))
     # The first storage and network of a machine is its usual one.
-    return chosen[0]
+    return of_machine[0]
 
 
 def _of(result: _Result, row: _Row) -> Tco:

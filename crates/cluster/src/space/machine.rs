@@ -266,10 +266,6 @@ impl Machine {
         if is_blank(&self.id) {
             return Err(self.impossible("id", "it is blank"));
         }
-        if self.id.contains('/') {
-            let why = "a `/` separates a machine from its storage and network in names of designs";
-            return Err(self.impossible("id", why));
-        }
         if !(1..=MOST_CORES).contains(&*self.cores) {
             let why = format!("{} is not 1 to {MOST_CORES}", *self.cores);
             return Err(self.impossible("cores", why));
