@@ -294,10 +294,15 @@ def moved(share: float, passes: int = 2) -> int:
     return int(share * 2 * passes * RECORDS * 100)
 
 
+def held(pid: int) -> list[Path]:
+    """The files that a process holds."""
+    return list(Path(f"/proc/{pid}/fd").iterdir())
+
+
 def scratch(pid: int) -> list[Path]:
     """Temporary files that a process holds and nobody else sees."""
     found = []
-    for link in Path(f"/proc/{pid}/fd").iterdir():
+    for link in held(pid):
         try:
             name = str(link.readlink())
         except OSError:
@@ -316,7 +321,9 @@ def test_temporary_file_that_is_cut(place: Place, method: str, cut_to: int, io: 
     for share in (0.3, 0.5, 0.6):
         with stopped(args, moved(share)) as process:
             assert names(place.folder) == ["in", "out"]
-            temporary = scratch(process.pid)[0]
+            found = scratch(process.pid)
+            assert found, [str(link.readlink()) for link in held(process.pid)]
+            temporary = found[0]
             assert temporary.stat().st_size > cut_to
             os.truncate(temporary, cut_to)
         errors = ended(process)
