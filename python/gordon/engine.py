@@ -286,7 +286,7 @@ def _register_spark() -> None:
     from joblib.externals.loky.process_executor import (  # type: ignore[import-untyped, unused-ignore]
         _ExceptionWithTraceback,
     )
-    from joblibspark.backend import (  # type: ignore[import-not-found, unused-ignore]
+    from joblibspark.backend import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
         SparkDistributedBackend,
     )
 
