@@ -81,6 +81,18 @@ def whole(path: str | PathLike[str]) -> Iterator[str]:
             partial.unlink()
 
 
+def made_folder(path: str | PathLike[str]) -> Path:
+    """The folder of this path, which is made if it does not exist. Raises GordonError."""
+    place = Path(path)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GordonError(
+            f"cannot write {place}: {error.strerror}", "a folder", kind="unwritable"
+        ) from None
+    return place
+
+
 @contextmanager
 def _blamed(path: str | PathLike[str]) -> Iterator[None]:
     """Makes an OSError a GordonError of a path that cannot be written."""

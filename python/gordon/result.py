@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from gordon.columns import VALUES, Columns, arrow, html_of, of, short
 from gordon.errors import GordonError, missing_package
-from gordon.files import write_all
+from gordon.files import made_folder, write_all
 from gordon.parts import unknown
 from gordon.untyped import Spec
 
@@ -157,13 +157,7 @@ class Result(_Base, Generic[T_co]):
 
     def to_parquet(self, folder: str | PathLike[str]) -> None:
         """Writes each table to NAME.parquet in the folder. Raises GordonError if it cannot."""
-        place = Path(folder)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise GordonError(
-                f"cannot write {place}: {error.strerror}", "a folder", kind="unwritable"
-            ) from None
+        place = made_folder(folder)
         for name in filter(self.columns, self.tables):
             self.table(name).write(fspath(place / f"{name}.parquet"))
 

@@ -65,8 +65,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Puts the longest files first. Of a test marked `sampled(every)` only every so many of its
-    cases runs, and pytest counts the others as deselected; with GORDON_ALL_CASES all run.
+    """Puts the longest files first. A test marked `sampled(every)` runs one of `every` cases, and
+    pytest counts the others as deselected; with GORDON_ALL_CASES all cases run.
     """
     places = {f"test_{name}": place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import ClassVar
 
 from gordon import bundled, fields
 from gordon.errors import GordonError
-from gordon.files import write_all
+from gordon.files import made_folder, write_all
 from gordon.options import Path as GivenPath
 from gordon.options import Progress, Settings
 from gordon.parts import unknown
@@ -41,13 +40,7 @@ class PaperResult(fields.PaperResult):
         paths. Raises GordonError if it cannot."""
         from gordon.reproduce.page import pages
 
-        place = Path(folder)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise GordonError(
-                f"cannot write {place}: {error.strerror}", "a folder", kind="unwritable"
-            ) from None
+        place = made_folder(folder)
         found = pages(self.of, self["items"], self.outcomes)
         write_all({str(place / name): text for name, text in found.items()})
         return [str(place / name) for name in found]

@@ -78,7 +78,7 @@ struct Reader {
     running: BTreeMap<u64, Task>,
     /// Tasks that have ended. The event of a start may follow that of the end.
     ended: HashSet<u64>,
-    /// Events of ends beside the first of each task.
+    /// Number of end events of tasks that had ended already.
     repeated_ends: u64,
     has_start: bool,
     /// Indices of the tasks whose figures have no CPU time.
