@@ -19,6 +19,7 @@ from gordon.cost.prices import price
 from gordon.cost.rent import break_even
 from gordon.human import percent
 from gordon.survey import doubts
+from gordon.survey.machines import machine_of
 from spaces import MACHINES
 from surveyed import LOG, SMALL, of_machines, of_tasks, small
 
@@ -474,6 +475,20 @@ def test_a_machine_with_a_slash_in_its_name_has_its_cost(trace: str, tmp_path: P
     ):
         found = tco(trace, node=node, space=str(space))
         assert found["machine"] == f"own/large/{storage}"
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [
+        ("own/a", "own/a"),
+        ("own/a/nvme-tlc-1tb", "own/a"),
+        ("own/b/nvme-tlc-1tb/10Gb", "own/b"),
+        ("own/nvme-tlc-1tb", "own"),
+        ("m5.large", "m5.large"),
+    ],
+)
+def test_machines_with_the_same_first_word_are_two(name: str, id: str) -> None:
+    assert machine_of(name, ["own", "own/a", "own/b", "m5.large", "m5"]) == id
 
 
 def test_unknown_machines_are_named() -> None:

@@ -1,7 +1,7 @@
 """Surveys machines by the `job` model: their time, price, energy, Pareto front and verdict."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
@@ -180,6 +180,10 @@ class OfMachines(Model[Report, Answer]):
             "prices_date": self.prices_date,
         }
 
+    def machine_ids(self) -> set[str]:
+        """The ids of the machines of the space."""
+        return {machine["id"] for machine in self.chosen["machines"]}
+
     def parameters(self, shown: Collection[str]) -> list[Parameter]:
         """The numbers of these machines and of the parts, with their sources."""
         listed = [
@@ -274,7 +278,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
             "operation": raw["operation"],
             "operation_sources": self.use.origins(self.chosen),
             "objectives": raw["objectives"],
-            "ranking": ranked(raw, designs, self.goals, SLACK),
+            "ranking": ranked(raw, designs, self.goals, SLACK, self.machine_ids()),
             "sentence": _sentence(raw, designs, space["currency"], self.goals),
         }
 
@@ -284,10 +288,11 @@ def ranked(
     designs: Sequence[MachineDesign | TasksDesign],
     goals: Goals,
     slack: float,
+    ids: Collection[str],
 ) -> Ranking | None:
     """How sure the design of the least total cost or carbon is, if that is an objective, among the
     designs that the verdict chooses from, by the upper ends of their times; with limits, among
-    those of the front."""
+    those of the front. `ids` are the machines of the space."""
     figure = ranked_by(goals)
     fastest, operation = raw["named"]["fastest"], raw["operation"]
     if figure is None or operation is None or fastest is None:
@@ -299,7 +304,7 @@ def ranked(
     rows = [
         Ranked(
             row["id"],
-            machine_of(row["machine"]),
+            machine_of(row["machine"], ids),
             row["storage_part"],
             bill,
             (times[row["id"]]["time_s_low"], times[row["id"]]["time_s_high"]),
@@ -437,9 +442,9 @@ def _ownership(space: spaces.Space) -> Config:
     return {} if ownership is None else {"space": {space["name"]: {"ownership": ownership}}}
 
 
-def machine_of(name: str) -> str:
-    """The id of a machine in its space, from its name with the choices of storage and network."""
-    return name.partition("/")[0]
+def machine_of(name: str, ids: Iterable[str]) -> str:
+    """The id of a machine, one of `ids`, from its name with the choices of storage and network."""
+    return max((id for id in ids if is_of(name, id)), key=len, default=name)
 
 
 def is_of(name: str, id: str) -> bool:
@@ -450,7 +455,7 @@ def is_of(name: str, id: str) -> bool:
 def noun(rows: Sequence[MachineDesign]) -> str:
     """The noun of a row: a machine, or a design where a machine has several storages, networks or
     numbers of nodes."""
-    is_machine = all(row["id"] == machine_of(row["machine"]) for row in rows)
+    is_machine = all(row["id"] == row["machine"] and "/" not in row["id"] for row in rows)
     return "machine" if is_machine else "design"
 
 

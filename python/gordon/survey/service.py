@@ -174,8 +174,9 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
         figure, operation = ranked_by(self.goals), raw["operation"]
         if figure is None or operation is None:
             return None
+        ids = self.machine_ids()
         rows = [
-            Ranked(row["id"], machine_of(row["machine"]), row["storage_part"], bill, None)
+            Ranked(row["id"], machine_of(row["machine"], ids), row["storage_part"], bill, None)
             for row in designs
             if (bill := row["bill"]) is not None
             and row["keeps_up"]

@@ -104,7 +104,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             "operation": raw["operation"],
             "operation_sources": self.use.origins(self.chosen),
             "objectives": raw["objectives"],
-            "ranking": ranked(raw, designs, self.goals, SLACK),
+            "ranking": ranked(raw, designs, self.goals, SLACK, self.machine_ids()),
             "sentence": _sentence(raw, designs, space["currency"], self.goals),
         }
 
