@@ -55,7 +55,7 @@ class GordonError(Exception):
         return _made(*given, **named)
 
     def __init__(self, message: str, hint: str = "", kind: str = "") -> None:
-        super().__init__(message, hint)
+        super().__init__(_without_number(message), hint)
         self.kind = kind
 
     def __str__(self) -> str:
@@ -122,20 +122,28 @@ def _made(message: str, hint: str = "", kind: str = "") -> GordonError:
     """An error of the class that its kind and its text ask for, before its `__init__`."""
     number = _number(message, kind)
     if number is not None:
-        return OSError.__new__(_BY_NUMBER.get(number, SystemFailureError), message, hint)
+        failure = _BY_NUMBER.get(number, SystemFailureError)
+        return OSError.__new__(failure, _without_number(message), hint)
     made = InvalidValueError if kind.startswith(VALUES) else GordonError
     return Exception.__new__(made, message, hint)
 
 
 #: Reasons as the system words them.
 _REASONS = {os.strerror(number): number for number in errno.errorcode}
+#: The number that the Rust core adds to a reason of the system.
+_CODED = r" \(os error (\d+)\)"
+
+
+def _without_number(message: str) -> str:
+    """A message without the numbers of reasons: users read the words, and programs `errno`."""
+    return re.sub(_CODED, "", message)
 
 
 def _number(message: str, kind: str) -> int | None:
     """The number of the system's reason for an error, if there is one: that at the end of the
     message, else that of the kind."""
     first = message.partition("\n")[0]
-    coded = re.search(r"\(os error (\d+)\)$", first)
+    coded = re.search(f"{_CODED}$", first)
     if coded:
         return int(coded[1])
     return _REASONS.get(first.rpartition(": ")[2]) or SYSTEM.get(kind)

@@ -447,6 +447,15 @@ def test_an_error_is_one_of_the_system_or_of_a_value(tmp_path: Path) -> None:
         )
         if isinstance(found.value, OSError):
             assert found.value.errno == again.errno == 2
+            # A reader of the message has no use for the number.
+            assert "os error" not in found.value.message
+
+
+def test_a_folder_of_tables_is_not_made_below_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with raises("unwritable", "file/tables"):
+        gordon.cost.petabyte().to_parquet(tmp_path / "file/tables")
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 WRONG = """\
