@@ -5,13 +5,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs/guide").glob("*.md")),
+    *sorted((ROOT / "docs/tutorials").glob("*.md")),
+]
 
 
-def test_the_commands_of_readme_and_guide_print_what_the_pages_show() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     ran = subprocess.run(
-        [sys.executable, ROOT / "scripts/build/guide.py"],
+        [sys.executable, ROOT / "scripts/build/guide.py", page],
         capture_output=True,
         text=True,
         env=os.environ | {"PATH": path},
