@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.client import IncompleteRead
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -435,24 +434,6 @@ def test_connections_beyond_the_limit_are_closed(site: Serve, root: Path) -> Non
             return False
 
     wait_for(is_served)
-
-
-def test_its_threads_share_one_arena_of_the_allocator(site: Serve, root: Path) -> None:
-    server = site("--root", "www")
-    for number in range(200):
-        server.get(f"/data.bin?{number}")
-    lines = Path(f"/proc/{server.process.pid}/maps").read_text().splitlines()
-    maps = [line.split() for line in lines]
-    ranges = [[int(end, 16) for end in words[0].split("-")] for words in maps]
-    # An arena of a thread is a range of 64 MiB, of which the second part is not accessible.
-    arenas = [
-        used[0]
-        for (used, words), (rest, others) in pairwise(zip(ranges, maps, strict=True))
-        if used[0] % (64 << 20) == 0
-        and (words[1], others[1]) == ("rw-p", "---p")
-        and rest[1] == used[0] + (64 << 20)
-    ]
-    assert arenas == []
 
 
 def test_clients_that_do_not_receive_hold_bounded_memory(site: Serve, root: Path) -> None:

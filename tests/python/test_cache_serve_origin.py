@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.client import IncompleteRead
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -165,6 +166,23 @@ def test_variants_are_stored_apart(proxy: Proxy) -> None:
     assert server.command("purge", "/a") == {"purged": 1}
     server.get("/a")
     assert origin.count("/a") == 5
+
+
+def test_memory_stays_near_its_limit_while_responses_replace_each_other(proxy: Proxy) -> None:
+    body = random.Random(1).randbytes(16 << 10)
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        reply(handler, body, headers={"Cache-Control": "max-age=1000", "X-Path": seen.path})
+
+    server, _ = proxy(respond, dram="16MiB")
+    server.get("/0")
+    before = rss(server.process.pid)
+    draw = random.Random(2)
+    paths = [f"/{draw.randrange(3000)}?{'x' * draw.randrange(100)}" for _ in range(6000)]
+    with ThreadPoolExecutor(8) as clients:
+        assert all(got.status == 200 for got in clients.map(server.get, paths))
+    assert server.stats()["cache"]["dram_evictions"] > 3000
+    assert rss(server.process.pid) - before < 1.1 * (16 << 20) + (2 << 20)
 
 
 @pytest.mark.parametrize("sets", [(), ("--sets", "0.8")])

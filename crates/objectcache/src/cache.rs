@@ -49,7 +49,7 @@ impl Cache {
             return writer.finish().await;
         }
         // A copy: the body may be a part of a larger buffer, which would stay in memory.
-        let body = Bytes::copy_from_slice(&body);
+        let body = self.0.copied(&body);
         let (key, meta) = (Bytes::copy_from_slice(key), Bytes::copy_from_slice(meta));
         self.0.store(Stored { kind: Kind::Whole, key, meta, body }).await
     }

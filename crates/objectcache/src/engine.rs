@@ -93,6 +93,13 @@ impl Engine {
         self.shared().block
     }
 
+    /// A copy of a body in memory of its size.
+    pub fn copied(&self, body: &[u8]) -> Bytes {
+        let mut copy = self.state().bodies.take(body.len());
+        copy.extend_from_slice(body);
+        copy.freeze()
+    }
+
     pub fn new_generation(&self) -> u64 {
         self.state().next_sequence()
     }

@@ -6,6 +6,7 @@
 //! by its own threads, and [`block_on`] waits for one without a runtime.
 
 mod blocking;
+mod body_pool;
 mod cache;
 mod config;
 mod engine;

@@ -1,5 +1,6 @@
 //! Opening a cache.
 
+use crate::body_pool::BodyPool;
 use crate::cache::Cache;
 use crate::config::{self, Config, Flash, Plan};
 use crate::engine::{Engine, Handle};
@@ -32,6 +33,9 @@ pub struct Medium {
     /// is polled first, and the same calls have the same effects.
     pub inline: bool,
 }
+
+/// The part of the DRAM that the memory of bodies that left it may take, as its denominator.
+const POOLED: u64 = 128;
 
 /// A superblock for DRAM only.
 const NO_FLASH: Superblock = Superblock {
@@ -243,8 +247,10 @@ fn shared(config: &Config, plan: &Plan, parts: Parts) -> Result<Shared, Error> {
         Some(path) => Some(TraceWriter::open(path).map_err(at_path(path))?),
         None => None,
     };
+    let bodies = BodyPool::new(usize::try_from(config.dram / POOLED).unwrap_or(usize::MAX));
+    let stride = superblock.segment.into();
     Ok(Shared {
-        state: Mutex::new(State::new(machine, segments as usize, superblock.segment.into())),
+        state: Mutex::new(State::new(machine, segments as usize, stride, bodies)),
         work: Condvar::new(),
         storage,
         reads,

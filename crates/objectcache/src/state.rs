@@ -1,5 +1,6 @@
 //! The state of a cache, and how the actions of the machine are carried out.
 
+use crate::body_pool::BodyPool;
 use crate::format::journal::Record;
 use crate::format::object::{self, Identity, Kind, Stored};
 use crate::format::segment::entry_size;
@@ -142,6 +143,7 @@ pub(crate) struct State {
     pub sequence: u64,
     pub counters: Counters,
     pub status: Status,
+    pub bodies: BodyPool,
     /// Whether the threads must end.
     pub stopped: bool,
     /// Woken when a segment has been written or prepared.
@@ -150,7 +152,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub fn new(machine: TieredMachine, segments: usize, stride: u64) -> Self {
+    pub fn new(machine: TieredMachine, segments: usize, stride: u64, bodies: BodyPool) -> Self {
         Self {
             machine,
             dram: Vec::new(),
@@ -166,6 +168,7 @@ impl State {
             sequence: 0,
             counters: Counters::default(),
             status: Status::Open,
+            bodies,
             stopped: false,
             progress: Vec::new(),
             stride,
@@ -286,7 +289,9 @@ impl State {
         while let Some(action) = self.machine.next_action() {
             match action {
                 Action::Drop { place } => {
-                    self.dram[place as usize] = None;
+                    if let Some(object) = self.dram[place as usize].take() {
+                        self.bodies.give(object.body);
+                    }
                     self.counters.events.dram_evictions += 1;
                 }
                 Action::Demote { place, entry } => {

@@ -136,7 +136,10 @@ fn write(shared: &Shared, number: u32) {
     let first = directory.entries.iter().map(|entry| entry.sequence).min();
     let mut state = shared.state();
     let before = state.segments[number as usize];
-    state.buffers.remove(&number);
+    let written = state.buffers.remove(&number).unwrap_or_default();
+    for pending in written.objects.into_values() {
+        state.bodies.give(pending.object.body);
+    }
     if result.is_ok() {
         state.segments[number as usize] =
             SegmentInfo { sequence: directory.sequence, first: first.unwrap_or(u64::MAX) };

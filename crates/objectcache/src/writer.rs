@@ -1,11 +1,12 @@
 //! Objects whose bodies arrive in parts.
 
+use crate::body_pool::class;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::format::object::{Kind, Stored, head_body};
 use crate::object::{Blocks, Body, Object};
 use crate::stats::{Put, Tier};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 /// Stores an object whose body arrives in parts. At most one block is held back; the blocks of a
 /// large body enter the cache as they are complete, and are found once the object is. Dropping the
@@ -18,7 +19,7 @@ pub struct Writer {
     length: Option<u64>,
     written: u64,
     /// The part of the body that is not in a block yet.
-    rest: Vec<u8>,
+    rest: BytesMut,
     /// Once the body is longer than a block: the generation of its blocks, and their number.
     blocks: Option<(u64, u64)>,
     /// Whether a block did not fit into the cache.
@@ -33,7 +34,7 @@ impl Writer {
             meta: Bytes::copy_from_slice(meta),
             length,
             written: 0,
-            rest: Vec::new(),
+            rest: BytesMut::new(),
             blocks: None,
             too_large: false,
         }
@@ -70,7 +71,8 @@ impl Writer {
             if self.rest.is_empty() {
                 // At once, as far as the length is known: this memory becomes the body.
                 let left = self.length.unwrap_or(found) - (found - part.len() as u64);
-                self.rest.reserve_exact(usize::try_from(left).unwrap_or(block).min(block));
+                let length = usize::try_from(left).unwrap_or(block).min(block);
+                self.rest = self.engine.state().bodies.take(length);
             }
             let now = part.len().min(block - self.rest.len());
             self.rest.extend_from_slice(&part[..now]);
@@ -97,9 +99,10 @@ impl Writer {
         self.too_large
     }
 
-    /// Takes the part of the body that is not in a block yet, without unused memory.
+    /// Takes the part of the body that is not in a block yet, in memory of its size.
     fn body(&mut self) -> Bytes {
-        std::mem::take(&mut self.rest).into_boxed_slice().into()
+        let rest = std::mem::take(&mut self.rest);
+        if rest.capacity() <= class(rest.len()) { rest.freeze() } else { self.engine.copied(&rest) }
     }
 
     fn end_block(&mut self) {
