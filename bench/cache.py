@@ -8,7 +8,8 @@ with a heavy tail. libCacheSim comes with `pip install libcachesim==0.3.5`. Both
 time in a process of its own, as libCacheSim's random numbers continue from run to run; rates are
 requests per second of CPU time, the best of three runs. Counters of its W-TinyLFU take 58 times
 the cache. A policy in Python is compared with the same built-in one. FlashCache is also run with
-objects in pieces; its lines have the number of operations.
+objects in pieces; its lines have the number of operations. Those of the cache with bytes have the
+bytes that purges by prefix read and write.
 The goal is twice libCacheSim's rate for LRU and S3-FIFO. How fast the policies are without reading:
 `cargo run --release -p gordon-cache --example cache_rate`.
 """
@@ -59,6 +60,8 @@ SMALL_OBJECTS, LARGE_OBJECTS = (50, 400), (100_000, 400_000)
 SMALL = ("3MiB", "61MiB")
 #: DRAM and flash of a cache with bytes, its part of sets, and the numbers of objects and requests.
 STORED, SETS, POPULATION, ASKED = ("512KiB", "8MiB"), 0.9, 100_000, 150_000
+#: Size of a half of the journal where the replay has one, and the number of purges by prefix.
+JOURNAL, PURGES = "128KiB", 100
 #: Requests that are generated.
 GENERATED = 1_000_000
 #: Requests for objects in pieces.
@@ -143,11 +146,11 @@ def two_levels(trace: Path, dram: str, flash: str) -> tuple[int, str]:
     )
 
 
-def small_objects(trace: Path, layout: Any) -> int:
+def small_objects(trace: Path, layout: Any, journal: str = "0") -> int:
     """Misses of a cache of small objects, the flash beneath included."""
     dram, flash = SMALL
-    report = tiered.replay(trace, dram=dram, flash=flash, layout=layout, format="oracleGeneral")
-    return int(report["misses"])
+    levels: Any = {"dram": dram, "flash": flash, "layout": layout, "journal": journal}
+    return int(tiered.replay(trace, format="oracleGeneral", **levels)["misses"])
 
 
 def generated(workload: Any) -> int:
@@ -198,6 +201,8 @@ def main() -> None:
         for layout in tiered.LAYOUTS:
             misses, took = best(partial(small_objects, trace, layout))
             print(f"tiered {layout} {' + '.join(SMALL)}: " + rate(misses, requests, took))
+        misses, took = best(partial(small_objects, trace, "log-sets", JOURNAL))
+        print(f"the last one with a journal of {JOURNAL}: {rate(misses, requests, took)}")
         in_pieces(Path(folder) / "large.bin")
         for sets in (None, SETS):
             print(with_bytes(Path(folder) / f"sets {sets}", sets), flush=True)
@@ -228,12 +233,31 @@ def with_bytes(folder: Path, sets: float | None) -> str:
                 stored.put(key, bytes(40 + number * 7919 % 400))
         took = time.process_time() - start
         counts = stored.stats()
+        purged = purge(stored)
+    start = time.perf_counter()
+    with cache.ObjectCache(dram=dram, flash=folder, flash_size=flash, sets=sets):
+        opened = time.perf_counter() - start
     layout = "log" if sets is None else f"log before sets ({sets:.0%} of the flash)"
     return (
         f"objects with bytes, {layout}, {dram} + {flash}: misses {counts['misses'] / ASKED:.4f}, "
         f"{ASKED / took / 1e3:.1f} k a CPU second; {counts['index_bytes_per_object']:.2f} bytes of "
         f"index for each object, {counts['write_amplification']:.2f} bytes written for each "
-        f"admitted, {counts['refused_bytes']:,} bytes refused"
+        f"admitted, {counts['refused_bytes']:,} bytes refused; {purged}, opened after that in "
+        f"{opened * 1e3:.1f} ms"
+    )
+
+
+def purge(stored: cache.ObjectCache) -> str:
+    """The cost of purges by prefix, each of a 256th of the objects."""
+    before, start = stored.stats(), time.perf_counter()
+    for first in range(PURGES):
+        stored.purge(bytes([first]))
+    took, after = time.perf_counter() - start, stored.stats()
+    read = after["read_bytes"] - before["read_bytes"]
+    written = after["written_bytes"] - before["written_bytes"]
+    return (
+        f"{PURGES} purges by prefix {took / PURGES * 1e3:.2f} ms each, {read:,} bytes read, "
+        f"{written:,} written"
     )
 
 
