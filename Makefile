@@ -124,6 +124,7 @@ bench: build
 	$(VENV)/python bench/flash.py
 	$(VENV)/python bench/disk.py
 	$(VENV)/python bench/disk_fit.py
+	$(VENV)/python bench/flash_fit.py
 	$(VENV)/python bench/cache.py
 	$(VENV)/python bench/serve.py
 	cargo run -q --release --manifest-path bench/hybrid/Cargo.toml

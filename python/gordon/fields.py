@@ -31,6 +31,8 @@ KINDS = {
     "FlashResult": ["gordon.reports.devices.FlashRun"],
     "DiskResult": ["gordon.reports.devices.DiskRun"],
     "FitResult": ["gordon.disk.fit.report.FitReport"],
+    "FlashFitResult": ["gordon.storage.fit.report.FlashFit"],
+    "FlashValidationResult": ["gordon.storage.fit.report.FlashValidation"],
     "AmplificationResult": ["gordon.reports.devices.WaReport"],
     "RecordingResult": ["gordon.energy.record.Report"],
     "JouleSortResult": ["gordon.joulesort.report.Report"],

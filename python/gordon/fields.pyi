@@ -200,6 +200,15 @@ from gordon.sort.tune.report import TuneReport as _sort_tune_report_TuneReport
 from gordon.sort.tune.search import Gain as _sort_tune_search_Gain
 from gordon.sort.tune.search import TrialReport as _sort_tune_search_TrialReport
 from gordon.sort.tune.telemetry import Export as _sort_tune_telemetry_Export
+from gordon.storage.fit.report import ComparedPoint as _storage_fit_report_ComparedPoint
+from gordon.storage.fit.report import Errors as _storage_fit_report_Errors
+from gordon.storage.fit.report import FitProvenance as _storage_fit_report_FitProvenance
+from gordon.storage.fit.report import FittedValue as _storage_fit_report_FittedValue
+from gordon.storage.fit.report import FlashFit as _storage_fit_report_FlashFit
+from gordon.storage.fit.report import FlashValidation as _storage_fit_report_FlashValidation
+from gordon.storage.fit.report import (
+    ValidationProvenance as _storage_fit_report_ValidationProvenance,
+)
 from gordon.storage.result import Measured as _storage_result_Measured
 from gordon.storage.result import Modelled as _storage_result_Modelled
 from gordon.storage.result import Provenance as _storage_result_Provenance
@@ -1515,6 +1524,44 @@ class FitResult(Result[_disk_fit_report_FitReport]):
     def __getitem__(self, key: Literal["goodness"]) -> _disk_fit_report_Goodness: ...
     @overload
     def __getitem__(self, key: Literal["provenance"]) -> _disk_fit_report_FitProvenance: ...
+
+class FlashFitResult(Result[_storage_fit_report_FlashFit]):
+    storage: str
+    points: list[_storage_fit_report_ComparedPoint]
+    errors: list[_storage_fit_report_Errors]
+    warnings: list[str]
+    provenance: _storage_fit_report_FitProvenance
+    @overload  # type: ignore[override]
+    def __getitem__(self, key: Literal["storage"]) -> str: ...
+    @overload
+    def __getitem__(self, key: Literal["values"]) -> list[_storage_fit_report_FittedValue]: ...
+    @overload
+    def __getitem__(self, key: Literal["points"]) -> list[_storage_fit_report_ComparedPoint]: ...
+    @overload
+    def __getitem__(self, key: Literal["errors"]) -> list[_storage_fit_report_Errors]: ...
+    @overload
+    def __getitem__(self, key: Literal["warnings"]) -> list[str]: ...
+    @overload
+    def __getitem__(self, key: Literal["provenance"]) -> _storage_fit_report_FitProvenance: ...
+
+class FlashValidationResult(Result[_storage_fit_report_FlashValidation]):
+    storage: str
+    points: list[_storage_fit_report_ComparedPoint]
+    errors: list[_storage_fit_report_Errors]
+    warnings: list[str]
+    provenance: _storage_fit_report_ValidationProvenance
+    @overload  # type: ignore[override]
+    def __getitem__(self, key: Literal["storage"]) -> str: ...
+    @overload
+    def __getitem__(self, key: Literal["points"]) -> list[_storage_fit_report_ComparedPoint]: ...
+    @overload
+    def __getitem__(self, key: Literal["errors"]) -> list[_storage_fit_report_Errors]: ...
+    @overload
+    def __getitem__(self, key: Literal["warnings"]) -> list[str]: ...
+    @overload
+    def __getitem__(
+        self, key: Literal["provenance"]
+    ) -> _storage_fit_report_ValidationProvenance: ...
 
 class AmplificationResult(Result[_reports_devices_WaReport]):
     config: dict[str, Any]

@@ -23,7 +23,7 @@ from gordon.result import Result
 
 FILE = Path(__file__).resolve().parents[2] / "docs/API.md"
 #: Modules with public functions next to those of the packages.
-MODULES = ("cache.tiered", "cache.web", "disk.fit", "sort.systems", "sort.tune")
+MODULES = ("cache.tiered", "cache.web", "disk.fit", "sort.systems", "sort.tune", "storage.fit")
 WIDTH = 100
 HEAD = """# Python reference
 

@@ -29,6 +29,7 @@ FUNCTIONS = {
     "DiskBench": (loads.BenchLoad, devices.DiskRun),
     "Compare": (loads.TraceLoad, loads.Host, devices.Preconditioned),
     "Characterise": (devices.StorageLoad, devices.RealStorage, devices.SimulatedStorage),
+    "FlashProbe": (devices.StorageExtent, devices.RealStorage),
     "Sort": (sorting.Records, sorting.SortSettings),
     "Cache": (loads.TraceLoad, caches.FlashCacheOptions),
     "Tiered": (loads.TraceLoad, caches.TieredOptions),

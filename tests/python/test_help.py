@@ -165,7 +165,13 @@ def test_a_command_that_a_page_names_exists_with_its_options() -> None:
 _WITHOUT_JSON = {
     *("gordon demo", "gordon schema", "gordon cost inputs", "gordon parts show"),
     *("gordon spaces show", "gordon flash show", "gordon disk show", "gordon cache show"),
-    *("gordon disk probe", "gordon meter watch", "gordon trace agent", "gordon trace record"),
+    *(
+        "gordon flash probe",
+        "gordon disk probe",
+        "gordon meter watch",
+        "gordon trace agent",
+        "gordon trace record",
+    ),
 }
 
 

@@ -35,6 +35,9 @@ ALSO = {
     "flash bench": ["--pattern", "mixed", "--from-checkpoint", "in"],
     "flash compare": ["in", "in.toml", "other.toml"],
     "flash wa": ["--rho", "1"],
+    "flash probe": ["in"],
+    "flash fit": ["in"],
+    "flash validate": ["in.toml", "in"],
     "disk replay": ["in"],
     "disk bench": ["--pattern", "mixed", "--preset", "in.toml"],
     "disk compare": ["in", "in.toml", "other.toml"],
@@ -217,6 +220,7 @@ def test_two_names_of_one_file_are_one_output(
 #: Commands whose result is in sentences, without a table.
 NO_TABLE = {
     *("trace convert", "trace anonymise", "spaces update", "workload data", "flash wa", "disk fit"),
+    "flash fit",
     *("cache generate", "cache serve", "cache stat", "cache purge", "cache check", "cache warm"),
     *("block create", "block serve", "block stat", "block check", "block export"),
     *("sort generate", "sort validate"),
@@ -224,6 +228,7 @@ NO_TABLE = {
 #: Commands that print a file or a stream, or run another command.
 NO_RESULT = {
     *("demo", "trace agent", "trace record", "disk probe", "meter watch", "schema"),
+    "flash probe",
     *("cost inputs", "flash show", "disk show", "cache show", "parts show", "spaces show"),
 }
 

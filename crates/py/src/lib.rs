@@ -87,7 +87,7 @@ fn parse_rate(text: &str) -> PyResult<f64> {
 /// Parses text such as `0.1s` to a number of nanoseconds.
 #[pyfunction]
 fn parse_ns(text: &str) -> PyResult<u64> {
-    quantity::<Ns>(text, "25us").map(|found| found.0)
+    quantity::<Ns>(text, "25us, 3s or 10min").map(|found| found.0)
 }
 
 /// Parses text such as `2.4GHz` to a number of hertz.

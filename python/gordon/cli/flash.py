@@ -1,10 +1,10 @@
-"""`gordon flash replay`, `bench`, `wa`, `compare`, `presets`, `show`."""
+"""`gordon flash`: its commands but those of a fit."""
 
 from typing import Any
 
 import click
 
-from gordon.cli import options
+from gordon.cli import flash_fit, options
 from gordon.options import command, completion, only_given
 from gordon.options.devices import Amplification, Checkpoints, FlashDevice, FlashPreset
 from gordon.options.loads import BenchLoad, Host, Pattern, PatternOrTrace, TraceLoad
@@ -127,3 +127,8 @@ def show(name: str) -> None:
     from gordon import flash
 
     click.echo(flash.text(name), nl=False)
+
+
+flash.add_command(flash_fit.probe)
+flash.add_command(flash_fit.fit)
+flash.add_command(flash_fit.validate)

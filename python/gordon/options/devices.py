@@ -156,6 +156,31 @@ class DiskFit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FlashProbes:
+    """The storage that a flash device is fitted to."""
+
+    log: Annotated[Path, Named("-o", ("--out",)), FILE]
+    """Log of the points (Parquet)."""
+    device: Annotated[Device | None, Named("--preset"), PRESET] = None
+    """Probe a simulated device in place of TARGET, to test a fit."""
+    set: Annotated[Settings, SETTING] = ()
+    """Override a value of the simulated device."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashFit:
+    """A fit of a flash device to points."""
+
+    out: Annotated[str | None, Named("-o", ("--out",)), Text("FILE.toml")] = None
+    """Flash file to write, for use with --preset."""
+    like: Annotated[Device, PRESET] = "nvme-tlc-1tb"
+    """Device from which the search starts, and from which to take what bandwidths do not show:
+    geometry, endurance and power."""
+    seed: Annotated[int, SEED] = 1
+    """Random seed of the simulated addresses."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Array:
     """Disks side by side."""
 
@@ -208,8 +233,8 @@ class StoragePreset:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StorageLoad:
-    """Load of a characterisation, real or simulated."""
+class StorageGrid:
+    """The points of a characterisation."""
 
     GROUP: ClassVar = "Load"
     sizes: Annotated[str | Sequence[str], SIZES] = SIZES_RANGE
@@ -219,6 +244,13 @@ class StorageLoad:
     patterns: Annotated[Sequence[str] | None, Words("P,P...")] = None
     """Patterns: sequential-read, random-read, sequential-write, random-write. Default: all that are
     allowed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorageExtent:
+    """The addresses and the amount of the requests of a point."""
+
+    GROUP: ClassVar = "Load"
     span: Annotated[str | None, SIZE] = None
     """Size of the address range of the requests. Default: the whole target; 1 GiB for a scratch
     file or empty flash."""
@@ -227,6 +259,13 @@ class StorageLoad:
     256MiB."""
     seed: Annotated[int, SEED] = 1
     """Random seed of the request addresses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorageLoad(StorageExtent, StorageGrid):
+    """Load of a characterisation, real or simulated."""
+
+    GROUP: ClassVar = "Load"
 
 
 @dataclass(frozen=True, kw_only=True)

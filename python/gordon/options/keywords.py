@@ -128,15 +128,24 @@ class Preconditioned(TypedDict, total=False):
     precondition: float | None
 
 
-class StorageLoad(TypedDict, total=False):
-    """Load of a characterisation, real or simulated."""
+class StorageGrid(TypedDict, total=False):
+    """The points of a characterisation."""
 
     sizes: Size | Sequence[Size]
     depths: Sequence[int]
     patterns: Sequence[str] | None
+
+
+class StorageExtent(TypedDict, total=False):
+    """The addresses and the amount of the requests of a point."""
+
     span: Size | None
     bytes: Size | None
     seed: int
+
+
+class StorageLoad(StorageExtent, StorageGrid, total=False):
+    """Load of a characterisation, real or simulated."""
 
 
 class RealStorage(TypedDict, total=False):
@@ -315,6 +324,10 @@ class Compare(TraceLoad, Host, Preconditioned, total=False):
 
 class Characterise(StorageLoad, RealStorage, SimulatedStorage, total=False):
     """Keywords of Characterise."""
+
+
+class FlashProbe(StorageExtent, RealStorage, total=False):
+    """Keywords of FlashProbe."""
 
 
 class Sort(Records, SortSettings, total=False):
