@@ -107,9 +107,19 @@ def installed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
             java.find()
         except GordonError as error:
             pytest.skip(error.message)
+        end_java()
     folders = [str(Path(__file__).parent), *filter(None, sys.path)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
     return name
+
+
+def end_java() -> None:
+    """Ends the Java of earlier tests of this process: its workers have the folders of its start."""
+    from pyspark import SparkContext  # type: ignore[import-not-found, unused-ignore]
+
+    if SparkContext._gateway is not None:
+        SparkContext._gateway.shutdown()
+        SparkContext._gateway = SparkContext._jvm = None
 
 
 @pytest.mark.parametrize("installed", ENGINES, indirect=True)
