@@ -56,7 +56,7 @@ def kind(hint: Any) -> str:
     if isinstance(hint, str):
         return hint
     text = hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
-    for part in ("typing.", "collections.abc.", "pathlib.", "gordon._core."):
+    for part in ("typing.", "collections.abc.", "pathlib.", "_local.", "gordon._core."):
         text = text.replace(part, "")
     return re.sub(r"\bgordon\.[\w.]*\.(\w+)", r"\1", text)
 
