@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -27,7 +28,8 @@ def plain(text: str) -> str:
 
 def described(command: click.Command) -> Iterator[str]:
     """The paragraphs of a command's help; those behind \\b keep their lines."""
-    for part in (command.help or "").replace("\f", "").split("\n\n"):
+    # Docstrings are indented until Python 3.13.
+    for part in cleandoc(command.help or "").replace("\f", "").split("\n\n"):
         if part.startswith("\b"):
             yield f".nf\n{plain(part.removeprefix(chr(8)).strip(chr(10)))}\n.fi"
         else:
