@@ -12,6 +12,7 @@ from gordon.flash.device import changed
 from gordon.quantity import value
 from gordon.storage import fit
 from gordon.storage.fit import points as logs
+from gordon.storage.fit.search import Search
 
 from conftest import Run, raises
 
@@ -165,6 +166,16 @@ def test_what_is_not_a_log_is_refused(tmp_path: Path) -> None:
     gordon.cost.petabyte().to_parquet(tmp_path / "cost")
     with raises("missing-column", "pattern"):
         fit.fit(tmp_path / "cost/media.parquet")
+
+
+def test_an_array_that_cannot_be_is_not_simulated() -> None:
+    def simulate(_: object) -> list[float]:
+        raise AssertionError("it was simulated")
+
+    small = changed("nvme-tlc-1tb", ["capacity=64GB"])
+    tried = Search(small, [logs.Observed("random-read", 4096, 1, 50.0)], simulate)
+    huge = {knob: knob.get(small) if knob.unit else knob.most for knob in tried.knobs}
+    assert tried.error_at(huge) == float("inf")
 
 
 def test_a_storage_that_no_device_follows_is_doubted(tmp_path: Path) -> None:

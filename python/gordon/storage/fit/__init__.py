@@ -99,7 +99,7 @@ def probe(
     if set:
         load["set"] = set
     found = characterise(target, preset=device, progress=progress, **load)
-    logs.write(log, found["points"], found["storage"], _capacity(found))
+    logs.write(log, found["points"], found["storage"])
     return found
 
 
@@ -192,14 +192,6 @@ def validate(
 def _load(options: keywords.FlashProbe) -> keywords.Characterise:
     """The load of a probe."""
     return cast(keywords.Characterise, {"sizes": SIZES, "depths": DEPTHS, **options})
-
-
-def _capacity(found: Result) -> int | None:
-    """The size of a device; None of a file, which is a part of one."""
-    if "target" not in found:
-        return int(found["capacity_bytes"])
-    target = found["target"]
-    return target["capacity_bytes"] if target["kind"] == "block-device" else None
 
 
 def _simulator(

@@ -42,8 +42,6 @@ class Log:
     points: list[Observed]
     #: Bytes over which the requests of most points were spread; None if that is unknown.
     span: int | None
-    #: Bytes of a device; None of a file, and if it is unknown.
-    capacity: int | None
 
 
 def observed(points: Sequence[Point]) -> list[Observed]:
@@ -54,13 +52,10 @@ def observed(points: Sequence[Point]) -> list[Observed]:
     ]
 
 
-def write(path: Path, points: Sequence[Point], storage: str, capacity: int | None) -> None:
+def write(path: Path, points: Sequence[Point], storage: str) -> None:
     """Writes a log: the points, each with what was measured."""
-    about: columns.Columns = {
-        "storage": [storage] * len(points),
-        "capacity_bytes": [capacity] * len(points),
-    }
-    columns.arrow(about | columns.of({"points": points})["points"]).write(fspath(path))
+    table = {"storage": [storage] * len(points)} | columns.of({"points": points})["points"]
+    columns.arrow(table).write(fspath(path))
 
 
 def read(path: Path) -> Log:
@@ -92,7 +87,6 @@ def _of_parquet(place: File, raw: bytes) -> Log:
         storage=next(iter(table.get("storage", [])), place.name),
         points=[_measured(place, number, row) for number, row in enumerate(rows, 1)],
         span=mode(spans) if spans else None,
-        capacity=next(iter(table.get("capacity_bytes", [])), None),
     )
 
 
@@ -122,7 +116,7 @@ def _of_csv(place: File, raw: bytes) -> Log:
     read = _of_our_row if is_ours else _of_row
     rows = [row for row in reader if any(row.values())]
     points = [read(place, number, row) for number, row in enumerate(rows, 1)]
-    return Log(storage=place.name, points=points, span=None, capacity=None)
+    return Log(storage=place.name, points=points, span=None)
 
 
 def _of_our_row(place: File, number: int, row: Mapping[str | None, Any]) -> Observed:

@@ -243,11 +243,11 @@ class Search:
 
     def _range(self, at: dict[Knob, float], knob: Knob) -> Iterator[float | None]:
         """The smallest and the largest value whose error is little larger."""
-        most = self._error(at) + RANGE
+        most = self.error_at(at) + RANGE
         for factor in (1 / RANGE_STEP, RANGE_STEP):
             end, now = at[knob], at
             while (moved := self._moved(now, {knob: 1}, factor)) is not None:
-                if self._error(moved) > most:
+                if self.error_at(moved) > most:
                     yield end
                     break
                 now, end = moved, moved[knob]
@@ -260,9 +260,10 @@ class Search:
     def _cost(self, values: dict[Knob, float]) -> float:
         """The error, and how far the values are from the start: the search makes the sum small."""
         far = sum(abs(log(values[knob] / self._start[knob])) for knob in self.knobs)
-        return self._error(values) + PULL * far / len(self.knobs)
+        return self.error_at(values) + PULL * far / len(self.knobs)
 
-    def _error(self, values: dict[Knob, float]) -> float:
+    def error_at(self, values: dict[Knob, float]) -> float:
+        """The mean error of these values; infinite for an array that cannot be."""
         key = tuple(values[knob] for knob in self.knobs)
         if key not in self._errors:
             if self._tick is not None:
