@@ -374,11 +374,23 @@ def test_one_fetch_for_all_clients_that_wait(proxy: Proxy) -> None:
     assert sum("collapsed" in got.cache() for got in results) >= 19
 
 
-def test_private_responses_are_not_shared_with_clients_that_wait(proxy: Proxy) -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"Cache-Control": "private, max-age=100"},
+        # Stored, and validated for each client.
+        {"Cache-Control": "no-cache", "ETag": '"a"'},
+        {"ETag": '"a"'},
+        {"Cache-Control": "max-age=100", "ETag": '"a"', "Set-Cookie": "a=b"},
+    ],
+)
+def test_responses_for_one_client_are_not_shared_with_clients_that_wait(
+    proxy: Proxy, fields: dict[str, str]
+) -> None:
     def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
         time.sleep(0.05)
         body = seen.headers["cookie"].encode()
-        reply(handler, body, headers={"Cache-Control": "private, max-age=100"})
+        reply(handler, body, headers=fields)
 
     server, _ = proxy(respond)
     results: dict[int, bytes] = {}
@@ -392,6 +404,69 @@ def test_private_responses_are_not_shared_with_clients_that_wait(proxy: Proxy) -
     for thread in threads:
         thread.join()
     assert results == {number: f"n={number}".encode() for number in range(20)}
+
+
+def test_a_client_takes_no_response_stale_that_must_be_validated(proxy: Proxy) -> None:
+    server, origin = proxy(fixed(cache_control="no-cache", etag='"a"', set_cookie="sid=1"))
+    server.get("/a")
+    server.get("/a", {"Cache-Control": "max-stale"})
+    assert origin.count("/a") == 2
+
+
+def test_an_object_that_lost_a_block_is_fetched_again(proxy: Proxy) -> None:
+    draw = random.Random(5)
+    video, other = draw.randbytes(1_000_000), draw.randbytes(200_000)
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        body = video if seen.path == "/video" else other
+        # Parts of a response with a weak tag may be of different versions.
+        reply(handler, body, headers={"Cache-Control": "max-age=1000", "ETag": 'W/"1"'})
+
+    server, origin = proxy(respond, dram="2MiB")
+    server.get("/video")
+    for number in range(60):
+        # The start of the video stays in the cache, and its other blocks leave.
+        server.get("/video", {"Range": "bytes=0-9"})
+        server.get(f"/{number}")
+    failures = 0
+    for _ in range(3):
+        try:
+            got = server.get("/video")
+        except IncompleteRead:
+            failures += 1
+            continue
+        assert got.body == video
+    assert failures <= 1
+    assert origin.count("/video") >= 2
+
+
+def test_an_unsafe_method_removes_a_response_also_if_its_client_leaves(proxy: Proxy) -> None:
+    has_come, may_answer = threading.Event(), threading.Event()
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        if seen.method == "POST":
+            has_come.set()
+            may_answer.wait(PATIENCE_S)
+        reply(handler, b"body", headers={"Cache-Control": "max-age=100"})
+
+    server, origin = proxy(respond)
+    server.get("/a")
+    # A server notices that a client of HTTP/2 leaves.
+    need("curl")
+    url = f"http://{server.host}:{server.port}/a"
+    client = subprocess.Popen(["curl", "-s", "--http2-prior-knowledge", "-X", "POST", url])
+    assert has_come.wait(PATIENCE_S)
+    client.kill()
+    client.wait()
+    # That of the question itself.
+    wait_for(lambda: server.stats()["connections"] == 1)
+    may_answer.set()
+
+    def is_fetched_again() -> bool:
+        server.get("/a")
+        return origin.count("/a") == 3
+
+    wait_for(is_fetched_again)
 
 
 def test_hop_by_hop_fields_do_not_pass(proxy: Proxy) -> None:

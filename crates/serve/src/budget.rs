@@ -42,10 +42,16 @@ impl Budget {
     /// As `reserve`, but waits for memory. What is to be held must be read after that, so that
     /// those who wait hold nothing.
     pub async fn reserve_later(self: &Arc<Self>, size: u64) -> Reserved {
+        self.reserve_releasing(size, || {}).await
+    }
+
+    /// As `reserve_later`, for a caller that holds memory: `release` gives up what it can spare.
+    pub async fn reserve_releasing(self: &Arc<Self>, size: u64, release: impl Fn()) -> Reserved {
         loop {
             if let Some(reserved) = self.reserve(size) {
                 return reserved;
             }
+            release();
             tokio::time::sleep(PAUSE).await;
         }
     }

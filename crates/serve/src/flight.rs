@@ -6,6 +6,7 @@
 //! later ones fetch on their own. When the window is full the fetch waits for the slowest client,
 //! unless others wait for that client for longer than [`PATIENCE`]: then it is disconnected.
 
+use crate::budget::{Budget, Reserved};
 use crate::frames::{BodyError, FRAME};
 use crate::meta::StoredResponse;
 use bytes::Bytes;
@@ -13,7 +14,7 @@ use http::Response;
 use hyper::body::Incoming;
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -31,8 +32,8 @@ pub(crate) enum Outcome {
         /// The values of the request fields that Vary names, in one text.
         selecting: Vec<u8>,
     },
-    /// The stored response is current; its metadata was replaced.
-    Validated(Arc<StoredResponse>),
+    /// The response `stored` is current; its metadata was replaced.
+    Validated { stored: StoredResponse, response: Arc<StoredResponse> },
     /// A response for one client only: the first that takes it.
     Alone { status: http::StatusCode, response: Mutex<Option<Response<Incoming>>> },
     /// The origin failed: the status for the client, and the reason.
@@ -94,6 +95,12 @@ impl Pilot {
         self.outcome.send_replace(Some(Arc::new(outcome)));
     }
 
+    /// Reserves memory for the next bytes. While there is none, bytes that all clients have read
+    /// leave the window: otherwise fetches could wait for memory that only their windows hold.
+    pub async fn reserve(&self, budget: &Arc<Budget>, size: u64) -> Reserved {
+        budget.reserve_releasing(size, || self.flight.window.lock().drop_read(0, 0)).await
+    }
+
     /// Adds bytes to the window, after all clients have read what does not fit with them.
     pub async fn push(&self, bytes: Bytes) {
         self.flight.window.push(bytes).await;
@@ -108,17 +115,32 @@ impl Pilot {
 impl Drop for Pilot {
     fn drop(&mut self) {
         self.flights.remove(&self.flight);
+        self.flights.running.fetch_sub(1, Ordering::Relaxed);
         self.flight.window.end(Ending::Failed);
     }
 }
 
 /// All fetches that run.
 #[derive(Default)]
-pub(crate) struct Flights(Mutex<HashMap<Vec<u8>, Arc<Flight>>>);
+pub(crate) struct Flights {
+    /// Those that requests can join.
+    joinable: Mutex<HashMap<Vec<u8>, Arc<Flight>>>,
+    running: AtomicUsize,
+}
 
 impl Flights {
     fn lock(&self) -> MutexGuard<'_, HashMap<Vec<u8>, Arc<Flight>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.joinable.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Number of fetches that run, also of those that no request can join any more.
+    pub fn running(&self) -> usize {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// Whether a request for a key would join a fetch that runs.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.lock().contains_key(key)
     }
 
     /// The flight of a key, with its pilot if it was not under way yet. `window` is the number of
@@ -137,6 +159,7 @@ impl Flights {
             storing: tokio::sync::Mutex::new(()),
         });
         flights.insert(key.into(), Arc::clone(&flight));
+        self.running.fetch_add(1, Ordering::Relaxed);
         let pilot =
             Pilot { flight: Arc::clone(&flight), outcome: sender, flights: Arc::clone(self) };
         (flight, Some(pilot))
@@ -252,7 +275,7 @@ impl Window {
 }
 
 impl WindowState {
-    /// Drops chunks that all readers have, as far as the room is needed.
+    /// Drops chunks that all readers have, until `size` more bytes are within the limit.
     fn drop_read(&mut self, limit: usize, size: usize) {
         let reached = self.readers.iter().map(|reader| reader.next).min();
         while self.held + size > limit
@@ -467,6 +490,45 @@ mod tests {
             for _ in 0..10 {
                 pilot.push(PART).await;
             }
+        });
+    }
+
+    #[test]
+    fn a_fetch_does_not_wait_for_memory_that_its_own_window_holds() {
+        run(async {
+            let flights = Arc::new(Flights::default());
+            let (flight, pilot) = flights.join(b"key", 100);
+            let pilot = pilot.expect("the first one fetches");
+            let mut reader = flight.attach().expect("at the start");
+            let budget = Budget::new(20);
+            for _ in 0..2 {
+                let reserved = pilot.reserve(&budget, 10).await;
+                pilot.push(reserved.hold(PART)).await;
+            }
+            // Nothing has been read.
+            let waiting = tokio::time::timeout(PATIENCE, pilot.reserve(&budget, 10));
+            assert!(waiting.await.is_err());
+            assert!(next(&mut reader).await.is_some_and(|bytes| bytes.is_ok()));
+            let waiting = tokio::time::timeout(PATIENCE, pilot.reserve(&budget, 10));
+            assert!(waiting.await.is_ok());
+            // Without clients, nobody needs what the window holds.
+            drop(reader);
+            let waiting = tokio::time::timeout(PATIENCE, pilot.reserve(&budget, 20));
+            assert!(waiting.await.is_ok());
+            assert!(flight.attach().is_none());
+        });
+    }
+
+    #[test]
+    fn fetches_count_until_they_end_also_when_they_are_revoked() {
+        run(async {
+            let flights = Arc::new(Flights::default());
+            let (_, pilot) = flights.join(b"/a", 100);
+            assert!(flights.has(b"/a"));
+            flights.revoke(|_| true).await;
+            assert_eq!((flights.has(b"/a"), flights.len(), flights.running()), (false, 0, 1));
+            drop(pilot);
+            assert_eq!(flights.running(), 0);
         });
     }
 

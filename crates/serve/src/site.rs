@@ -39,6 +39,12 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// Whether a request for a key may start a fetch, or joins one. Fetches outlive their clients,
+    /// so their number has a limit of its own, that of connections.
+    pub fn may_fetch(&self, key: &[u8]) -> bool {
+        self.flights.running() < self.limits.connections || self.flights.has(key)
+    }
+
     /// Bytes by which the clients of one fetch may lag behind it: an object that is not read in
     /// blocks fits.
     pub fn window(&self) -> usize {

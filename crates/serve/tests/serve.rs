@@ -3,6 +3,7 @@
 use gordon_objectcache::Config;
 use gordon_serve::{Limits, PowerModel, ServeConfig, ServeError, Server, Source};
 use gordon_testkit::watchdog;
+use gordon_units::Bytes;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -120,6 +121,72 @@ fn a_client_that_sends_nothing_is_disconnected() {
     // An idle connection after a request ends too.
     let answer = ask(&server, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+}
+
+#[test]
+fn fetches_that_need_more_memory_than_all_clients_may_have_end() {
+    let _watchdog = watchdog("fetches_that_need_more_memory_than_all_clients_may_have_end");
+    let root = tempfile::tempdir().expect("a folder");
+    let content = "0123456789".repeat(100_000);
+    for name in 0..6 {
+        std::fs::write(root.path().join(name.to_string()), &content).expect("written");
+    }
+    thread::sleep(Duration::from_millis(150));
+    let mut options = config(folder(root.path()));
+    options.limits.memory = Bytes(256 << 10);
+    let server = Server::start(options).expect("it starts");
+    thread::scope(|scope| {
+        for name in 0..6 {
+            let (server, content) = (&server, &content);
+            scope.spawn(move || {
+                // While all memory is in use, requests are refused.
+                let answer = loop {
+                    let answer = get(server, &format!("/{name}"));
+                    if !answer.starts_with("HTTP/1.1 503 ") {
+                        break answer;
+                    }
+                    thread::sleep(Duration::from_millis(5));
+                };
+                let body = answer.split_once("\r\n\r\n").map(|(_, body)| body);
+                assert!(body == Some(content), "{} bytes", answer.len());
+            });
+        }
+    });
+}
+
+#[test]
+fn a_client_that_does_not_open_the_window_of_a_stream_is_disconnected() {
+    let _watchdog = watchdog("a_client_that_does_not_open_the_window_of_a_stream_is_disconnected");
+    // With a byte of window, the connection takes a frame that it cannot send.
+    for window in [0, 1] {
+        stalled_by_a_window(window);
+    }
+}
+
+fn stalled_by_a_window(window: u8) {
+    let root = tempfile::tempdir().expect("a folder");
+    std::fs::write(root.path().join("a"), "content").expect("written");
+    let mut options = config(folder(root.path()));
+    options.limits.stall = Duration::from_millis(400);
+    // No ping ends the connection, and its frame is all that clients may have.
+    options.limits.head = Duration::from_secs(3600);
+    options.limits.memory = Bytes(7);
+    let server = Server::start(options).expect("it starts");
+    let mut client = TcpStream::connect(server.listening()[0]).expect("it listens");
+    let mut sent = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    // SETTINGS: windows of streams.
+    sent.extend([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, window]);
+    // HEADERS of stream 1: GET http /a, of the host x.
+    let fields = [0x82, 0x86, 0x04, 2, b'/', b'a', 0x41, 1, b'x'];
+    sent.extend([0, 0, fields.len() as u8, 1, 5, 0, 0, 0, 1]);
+    sent.extend(fields);
+    client.write_all(&sent).expect("sent");
+    let mut bytes = Vec::new();
+    // Ends when the server closes the connection.
+    let _ = client.read_to_end(&mut bytes);
+    assert!(!bytes.windows(7).any(|part| part == b"content"));
+    drop(client);
+    assert!(get(&server, "/a").ends_with("content"));
 }
 
 #[test]

@@ -243,6 +243,9 @@ async fn fetch(site: &Arc<Site>, asked: &Asked, file: Local, response: StoredRes
     for _ in 0..ATTEMPTS {
         // A file that has changed is another fetch.
         let key = flight_key(&file);
+        if !site.may_fetch(&key) {
+            break;
+        }
         let (flight, pilot) = site.flights.join(&key, site.window());
         let reader = flight.attach();
         let is_collapsed = pilot.is_none();
@@ -293,7 +296,7 @@ async fn read_and_store(site: Arc<Site>, pilot: Pilot, file: Local, response: St
     let mut at = 0;
     while at < size {
         let end = if is_small { size } else { size.min(at + STEP) };
-        let reserved = site.budget.reserve_later(end - at).await;
+        let reserved = pilot.reserve(&site.budget, end - at).await;
         let bytes = match file.piece(at..end).await {
             Ok(bytes) => bytes,
             Err(_) if is_small => {

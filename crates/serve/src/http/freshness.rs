@@ -8,6 +8,9 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_cache_semantics::{CacheOptions, CachePolicy};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// Milliseconds by which a response may have arrived in the future: a clock is corrected so much.
+const AHEAD_MS: u64 = 1000;
+
 /// The freshness of a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Freshness {
@@ -52,10 +55,19 @@ impl Freshness {
         u64::from(self.age_s) + millis(now).saturating_sub(self.received_ms) / 1000
     }
 
-    /// Seconds for which it is still fresh; negative if it is stale.
+    /// Seconds for which it is still fresh; negative if it is stale. What arrived in the future, by
+    /// a clock that was set back since, has an unknown age and is stale.
     pub fn ttl_s(&self, now: SystemTime) -> i64 {
+        if self.is_of_the_future(now) {
+            return -i64::from(u32::MAX);
+        }
         let age = i64::try_from(self.age_s(now)).unwrap_or(i64::MAX);
         i64::from(self.lifetime_s).saturating_sub(age)
+    }
+
+    /// Of a file, whose response does not age, the time does not matter.
+    fn is_of_the_future(&self, now: SystemTime) -> bool {
+        self.lifetime_s != u32::MAX && self.received_ms > millis(now).saturating_add(AHEAD_MS)
     }
 
     /// Whether the response may be served for a request.
@@ -86,6 +98,10 @@ impl Freshness {
         (status, headers): (StatusCode, &HeaderMap),
         now: SystemTime,
     ) -> Verdict {
+        // `max-stale` does not allow these either (RFC 9111, section 4.2.4).
+        if self.is_of_the_future(now) || (self.must_revalidate && self.ttl_s(now) <= 0) {
+            return Verdict::Stale;
+        }
         let asked = normal_request(request);
         // The response may be stored: that was decided when it was.
         let mut storing = asked.clone();
@@ -114,10 +130,15 @@ impl Freshness {
 /// Whether a request says itself what it takes.
 fn has_demands(request: &HeaderMap) -> bool {
     let asked = Directives::of(request);
+    ["no-cache", "max-age", "min-fresh", "max-stale"].iter().any(|name| asked.has(name))
+        || is_no_cache(request)
+}
+
+/// Whether the field Pragma, which is older than Cache-Control, has `no-cache`.
+fn is_no_cache(headers: &HeaderMap) -> bool {
     let is_pragma =
         |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("no-cache"));
-    ["no-cache", "max-age", "min-fresh", "max-stale"].iter().any(|name| asked.has(name))
-        || request.get_all(PRAGMA).iter().any(is_pragma)
+    headers.get_all(PRAGMA).iter().any(is_pragma)
 }
 
 const OPTIONS: CacheOptions = CacheOptions {
@@ -151,7 +172,11 @@ pub(crate) fn judge(
     if lifetime_s == 0 && !has_validator && while_revalidate_s == 0 && if_error_s == 0 {
         return None;
     }
-    let has_no_cache = directives.has("no-cache");
+    // A response that sets a cookie is for one client, unless it says otherwise.
+    let sets_cookie = headers.contains_key(http::header::SET_COOKIE)
+        && !["public", "immutable"].iter().any(|name| directives.has(name));
+    let has_pragma = !headers.contains_key(CACHE_CONTROL) && is_no_cache(headers);
+    let has_no_cache = directives.has("no-cache") || has_pragma || sets_cookie;
     Some(Freshness {
         received_ms: millis(received),
         age_s: initial_age(headers, requested, received),
@@ -300,6 +325,44 @@ mod tests {
         assert_eq!(judged(&[], &old).map(|f| f.age_s), Some(30));
         let heuristic = [("last-modified", "Sun, 09 Sep 2001 01:30:00 GMT")];
         assert_eq!(judged(&[], &heuristic).map(|f| f.lifetime_s), Some(100));
+    }
+
+    #[test]
+    fn a_request_cannot_take_stale_what_must_be_validated() {
+        let max_stale = fields(&[("cache-control", "max-stale")]);
+        for response in [
+            &[("cache-control", "no-cache"), ("etag", "\"a\"")][..],
+            &[("pragma", "no-cache"), ("etag", "\"a\"")],
+            &[("set-cookie", "sid=1"), ("etag", "\"a\""), ("cache-control", "max-age=60")],
+            &[("cache-control", "s-maxage=0, stale-while-revalidate=60"), ("etag", "\"a\"")],
+            &[("cache-control", "proxy-revalidate, max-age=0"), ("etag", "\"a\"")],
+        ] {
+            let headers = fields(response);
+            let stored = judge(&HeaderMap::new(), StatusCode::OK, &headers, at(0), at(0));
+            let stored = stored.expect("storable");
+            for request in [&max_stale, &HeaderMap::new()] {
+                let verdict = stored.verdict(request, (StatusCode::OK, &headers), at(1));
+                assert_eq!(verdict, Verdict::Stale, "{response:?}");
+            }
+            assert!(!stored.may_replace_error(&HeaderMap::new(), at(1)), "{response:?}");
+        }
+    }
+
+    #[test]
+    fn a_response_from_the_future_is_stale() {
+        let headers = fields(&[("cache-control", "max-age=60")]);
+        let stored =
+            judge(&HeaderMap::new(), StatusCode::OK, &headers, at(500), at(500)).expect("storable");
+        let verdict =
+            |request: &HeaderMap, s| stored.verdict(request, (StatusCode::OK, &headers), at(s));
+        assert_eq!(verdict(&HeaderMap::new(), 499), Verdict::Fresh);
+        assert_eq!(verdict(&HeaderMap::new(), 400), Verdict::Stale);
+        assert_eq!(verdict(&fields(&[("cache-control", "max-age=60")]), 400), Verdict::Stale);
+        let file = Freshness::unlimited(at(500));
+        assert_eq!(
+            file.verdict(&HeaderMap::new(), (StatusCode::OK, &headers), at(400)),
+            Verdict::Fresh
+        );
     }
 
     #[test]

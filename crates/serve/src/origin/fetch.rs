@@ -16,7 +16,7 @@ use crate::site::{Asked, Site};
 use bytes::Bytes;
 use http::header::{
     AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderName, IF_MODIFIED_SINCE,
-    IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE, TRANSFER_ENCODING,
+    IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE, SET_COOKIE, TRANSFER_ENCODING,
 };
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body_util::BodyExt;
@@ -223,7 +223,7 @@ async fn receive(
         if writer.as_mut().is_some_and(|writer| writer.write(data.clone()).is_err()) {
             writer = None;
         }
-        let reserved = site.budget.reserve_later(data.len() as u64).await;
+        let reserved = job.pilot.reserve(&site.budget, data.len() as u64).await;
         let mut rest = reserved.hold(data);
         while !rest.is_empty() {
             job.pilot.push(rest.split_to(rest.len().min(FRAME))).await;
@@ -279,6 +279,10 @@ async fn validated(
             headers.append(name, value.clone());
         }
     }
+    if !update.contains_key(SET_COOKIE) {
+        // The stored one was for another client.
+        headers.remove(SET_COOKIE);
+    }
     let mut judged = headers.clone();
     if let Some(age) = update.get(AGE) {
         judged.insert(AGE, age.clone());
@@ -295,7 +299,13 @@ async fn validated(
     let meta = StoredMeta::Response(response.clone()).encode();
     match (freshness, meta) {
         (Some(_), Some(meta)) => {
-            let _ = job.pilot.flight.store(site.cache.update_meta(key, &meta)).await;
+            // Only of what was validated: another fetch may have stored a response since.
+            let meta = Bytes::from(meta);
+            let change = |old: &[u8]| match StoredMeta::decode(old) {
+                Some(StoredMeta::Response(found)) if found == *stored => Some(meta.clone()),
+                _ => None,
+            };
+            let _ = job.pilot.flight.store(site.cache.change_meta(key, change)).await;
         }
         // It must not be stored any more, as a private one.
         _ if !is_authorized(&job.asked) => {
@@ -303,6 +313,7 @@ async fn validated(
         }
         _ => {}
     }
-    job.pilot.publish(Outcome::Validated(Arc::new(response)));
+    let (stored, response) = (stored.clone(), Arc::new(response));
+    job.pilot.publish(Outcome::Validated { stored, response });
     job.pilot.finish();
 }

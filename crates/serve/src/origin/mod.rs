@@ -32,7 +32,7 @@ use http::{Method, StatusCode, Uri};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use variants::{Lookup, lookup, selecting};
 
 /// Attempts of a request whose fetches end without a result.
@@ -137,7 +137,7 @@ impl Origin {
                     if status.ttl_s.is_some_and(|ttl| ttl <= 0) {
                         status.result = CacheResult::Stale;
                     }
-                    let answer = self.object(site, &asked, object, &response);
+                    let answer = self.object(site, &asked, &variant, object, &response);
                     if let Some(served) = respond(site, &asked, &response, answer, status).await {
                         return served;
                     }
@@ -155,7 +155,8 @@ impl Origin {
             let tried = self.fetched(site, &asked, &variant, stale).await;
             match tried {
                 Tried::Served(served) => return *served,
-                Tried::Again => {}
+                // What was stored meanwhile is not of the future.
+                Tried::Again => asked.now = SystemTime::now(),
                 Tried::Alone(result) => {
                     return self.pass(site, asked, CacheStatus::new(result)).await;
                 }
@@ -172,6 +173,10 @@ impl Origin {
         key: &[u8],
         stale: Option<(Object, StoredResponse)>,
     ) -> Tried {
+        let result = if stale.is_some() { CacheResult::Expired } else { CacheResult::Miss };
+        if !site.may_fetch(key) {
+            return Tried::Alone(result);
+        }
         let (flight, pilot) = site.flights.join(key, site.window());
         let reader = flight.attach();
         let is_leader = pilot.is_some();
@@ -179,17 +184,26 @@ impl Origin {
             let stored = stale.as_ref().map(|(_, response)| response.clone());
             tokio::spawn(run(Job::new(site, self, pilot, asked, stored)));
         }
-        let result = if stale.is_some() { CacheResult::Expired } else { CacheResult::Miss };
         let Some(outcome) = flight.outcome().await else { return Tried::Again };
         let may_replace_error = stale.as_ref().is_some_and(|(_, response)| {
             response.freshness.may_replace_error(&asked.head.headers, asked.now)
         });
         let mut status = CacheStatus { is_collapsed: !is_leader, ..CacheStatus::new(result) };
+        // A response that may not be used again without validation is the leader's alone.
+        let may_share = |response: &StoredResponse| {
+            let fields = (response.status, &response.headers);
+            let now = SystemTime::now();
+            is_leader
+                || response.freshness.verdict(&asked.head.headers, fields, now) != Verdict::Stale
+        };
         match &*outcome {
             Outcome::Shared { response, length, selecting: fetched } => {
                 let mine = selecting(&response.headers, &asked.head.headers);
                 if mine.as_ref() != Some(fetched) {
                     return Tried::Again;
+                }
+                if !may_share(response) {
+                    return Tried::Alone(result);
                 }
                 let Some(reader) = reader else { return Tried::Alone(result) };
                 status.forwarded_status = Some(response.status.as_u16());
@@ -203,11 +217,17 @@ impl Origin {
                 let served = respond(site, asked, response, answer, status).await;
                 served.map_or(Tried::Again, |served| Tried::Served(Box::new(served)))
             }
-            Outcome::Validated(response) => {
-                let Some((object, _)) = stale else { return Tried::Again };
+            Outcome::Validated { stored, response } => {
+                // The body belongs to the response that was validated.
+                let Some((object, _)) = stale.filter(|(_, found)| found == stored) else {
+                    return Tried::Again;
+                };
+                if !may_share(response) {
+                    return Tried::Alone(result);
+                }
                 status.result = CacheResult::Revalidated;
                 status.forwarded_status = Some(304);
-                let answer = self.object(site, asked, object, response);
+                let answer = self.object(site, asked, key, object, response);
                 let served = respond(site, asked, response, answer, status).await;
                 served.map_or(Tried::Again, |served| Tried::Served(Box::new(served)))
             }
@@ -243,24 +263,37 @@ impl Origin {
         self: &Arc<Self>,
         site: &Arc<Site>,
         asked: &Asked,
+        key: &[u8],
         object: Object,
         response: &StoredResponse,
     ) -> Answer {
         let is_large = object.len() > site.block;
-        let otherwise = is_large.then(|| self.ranges(site, asked, response)).flatten();
-        Answer::Object(object, otherwise.map(|ranges| Arc::new(ranges) as Arc<dyn Pieces>))
+        let ranges = is_large.then(|| self.ranges(site, asked, key, response));
+        Answer::Object(object, ranges.map(|ranges| Arc::new(ranges) as Arc<dyn Pieces>))
     }
 
     /// Validates a stored response while it is served.
     fn revalidate(self: &Arc<Self>, site: &Arc<Site>, asked: &Asked, key: &[u8]) {
+        if !site.may_fetch(key) {
+            return;
+        }
         let (_, pilot) = site.flights.join(key, site.window());
         if let Some(pilot) = pilot {
             tokio::spawn(run(Job::in_background(site, self, pilot, asked)));
         }
     }
 
-    /// Passes a request through that may change what is stored.
-    async fn change(&self, site: &Arc<Site>, asked: Asked) -> Served {
+    /// Passes a request through that may change what is stored. What it changed is removed also if
+    /// the client leaves meanwhile.
+    async fn change(self: &Arc<Self>, site: &Arc<Site>, asked: Asked) -> Served {
+        let (origin, site) = (Arc::clone(self), Arc::clone(site));
+        let changed = tokio::spawn(async move { origin.change_and_remove(&site, asked).await });
+        changed.await.unwrap_or_else(|_| {
+            Served::error(StatusCode::BAD_GATEWAY, "the request was not completed\n")
+        })
+    }
+
+    async fn change_and_remove(&self, site: &Arc<Site>, asked: Asked) -> Served {
         let is_safe = asked.head.method == Method::OPTIONS;
         let uri = asked.head.uri.clone();
         let served = self.pass(site, asked, CacheStatus::bypass("method")).await;

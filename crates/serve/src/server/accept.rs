@@ -2,32 +2,35 @@
 
 use super::FLUSH;
 use super::control::ControlSocket;
-use super::settings::builder;
+use super::settings::{PAUSE, builder};
 use super::stall::Stalling;
 use super::tls::Tls;
+use crate::budget::Budget;
 use crate::error::ServeError;
 use crate::limits::Limits;
 use crate::routing::{App, serve};
 use crate::site::Site;
+use bytes::Bytes;
+use http::Version;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// Connections that the kernel may hold until they are accepted.
 const BACKLOG: u32 = 4096;
-/// Pause after an accept that failed: descriptors or memory may become available again.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// Listens at an address.
 pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
@@ -154,17 +157,29 @@ impl Acceptor {
         watcher: Watcher,
     ) {
         let app = Arc::clone(&self.app);
-        let service = service_fn(move |request| {
+        let waits = Arc::new(Waits::default());
+        let of_connection = Arc::clone(&waits);
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
             let app = Arc::clone(&app);
             let running = Running::start(&requests);
+            // The socket of HTTP/1 waits for its client, and has the limit itself.
+            let waits = (request.version() == Version::HTTP_2).then(|| Arc::clone(&of_connection));
             async move {
                 let response = serve(app, peer, is_tls, request).await;
-                Ok::<_, Infallible>(response.map(|body| Whole { body, _running: running }))
+                let waits = waits.map(|waits| {
+                    let wait = waits.begin();
+                    (waits, Some(wait))
+                });
+                Ok::<_, Infallible>(response.map(|body| Whole { body, waits, _running: running }))
             }
         });
-        let builder = builder(&self.app.site.limits);
+        let Site { limits, budget, .. } = &*self.app.site;
+        let builder = builder(limits);
         let connection = builder.serve_connection(TokioIo::new(socket), service);
-        let _ = watcher.watch(connection).await;
+        tokio::select! {
+            _ = watcher.watch(connection) => {}
+            () = waits.stalled(limits.stall, budget) => {}
+        }
     }
 }
 
@@ -201,21 +216,76 @@ impl Drop for Running {
     }
 }
 
+/// Since when bodies of a connection of HTTP/2 wait for its client, and frames that it took are not
+/// sent. A client that does not open the window of a stream leaves the socket free, so that the
+/// socket's limit does not notice it.
+#[derive(Default)]
+struct Waits(Mutex<Vec<Weak<Instant>>>);
+
+/// A frame that is held until it is sent.
+struct HeldFrame {
+    data: Bytes,
+    _since: Arc<Instant>,
+}
+
+impl AsRef<[u8]> for HeldFrame {
+    fn as_ref(&self) -> &[u8] {
+        &self.data
+    }
+}
+
+impl Waits {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Instant>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A wait from now until the last clone is dropped.
+    fn begin(&self) -> Arc<Instant> {
+        let since = Arc::new(Instant::now());
+        let mut waits = self.lock();
+        waits.retain(|wait| wait.strong_count() > 0);
+        waits.push(Arc::downgrade(&since));
+        since
+    }
+
+    /// Ends when a wait has been longer than `stall` while clients have half of their memory or
+    /// more: others need it.
+    async fn stalled(&self, stall: Duration, budget: &Budget) {
+        loop {
+            tokio::time::sleep(stall / 4).await;
+            let is_old = |since: Arc<Instant>| since.elapsed() > stall;
+            let is_stalled = self.lock().iter().filter_map(Weak::upgrade).any(is_old);
+            if is_stalled && 2 * budget.used() >= budget.limit() {
+                return;
+            }
+        }
+    }
+}
+
 /// A body, and its request that is served until the body ends.
 struct Whole<B> {
     body: B,
+    /// Of HTTP/2: the waits of the connection, and that of this body, if it waits.
+    waits: Option<(Arc<Waits>, Option<Arc<Instant>>)>,
     _running: Running,
 }
 
-impl<B: http_body::Body + Unpin> http_body::Body for Whole<B> {
+impl<B: http_body::Body<Data = Bytes> + Unpin> http_body::Body for Whole<B> {
     type Data = B::Data;
     type Error = B::Error;
 
     fn poll_frame(
         mut self: std::pin::Pin<&mut Self>,
         cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<http_body::Frame<B::Data>, B::Error>>> {
-        std::pin::Pin::new(&mut self.body).poll_frame(cx)
+    ) -> Poll<Option<Result<http_body::Frame<B::Data>, B::Error>>> {
+        let frame = std::pin::Pin::new(&mut self.body).poll_frame(cx);
+        let Some((waits, wait)) = &mut self.waits else { return frame };
+        *wait = None;
+        let Poll::Ready(Some(Ok(frame))) = frame else { return frame };
+        let since = waits.begin();
+        *wait = Some(Arc::clone(&since));
+        let held = |data| Bytes::from_owner(HeldFrame { data, _since: since });
+        Poll::Ready(Some(Ok(frame.map_data(held))))
     }
 
     fn is_end_stream(&self) -> bool {

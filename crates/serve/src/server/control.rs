@@ -2,7 +2,7 @@
 //!
 //! `GET /stats`, `POST /purge`, `POST /check` and `POST /warm`; bodies and answers are JSON.
 
-use super::settings::builder;
+use super::settings::{PAUSE, builder};
 use crate::body::Content;
 use crate::error::ServeError;
 use crate::pages::json;
@@ -74,7 +74,10 @@ impl ControlSocket {
         let listener = tokio::net::UnixListener::from_std(listener)?;
         self.serving = Some(tokio::spawn(async move {
             loop {
-                let Ok((socket, _)) = listener.accept().await else { continue };
+                let Ok((socket, _)) = listener.accept().await else {
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                };
                 let app = Arc::clone(&app);
                 tokio::spawn(async move {
                     let limits = app.site.limits;

@@ -3,6 +3,7 @@
 use crate::limits::Limits;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
+use std::time::Duration;
 
 /// Buffer of an HTTP/1.1 connection in each direction, and maximum size of a request's head.
 const BUFFER: usize = 32 << 10;
@@ -12,6 +13,9 @@ const FIELDS: usize = 100;
 const H2_HEAD: u32 = 16 << 10;
 /// Maximum number of requests at a time of an HTTP/2 connection.
 const H2_STREAMS: u32 = 32;
+
+/// Pause after an accept that failed: descriptors or memory may become available again.
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// The settings of HTTP.
 pub(super) fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {

@@ -51,7 +51,14 @@ impl Body for Tracked {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let frame = ready!(Pin::new(&mut self.content).poll_frame(cx));
         match &frame {
-            Some(Ok(frame)) => self.sent += frame.data_ref().map_or(0, |data| data.len() as u64),
+            Some(Ok(frame)) => {
+                let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
+                self.sent += bytes;
+                // Fetches count what they receive themselves.
+                if matches!(self.content, Content::Through(_)) {
+                    self.site.counters.origin_bytes.add(bytes);
+                }
+            }
             Some(Err(_)) => self.has_failed = true,
             None => {}
         }
