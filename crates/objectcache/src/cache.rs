@@ -284,10 +284,7 @@ impl Cache {
         let age = (shared.clock)();
         let mut state = self.0.state();
         let counts = state.machine.counts();
-        let day = age.as_secs() / 86_400;
-        if state.counters.day.0 != day {
-            state.counters.day = (day, counts.written);
-        }
+        state.renew_day(age);
         let (dram_objects, dram_bytes) = state.machine.in_dram();
         let (flash_objects, flash_bytes) = state.machine.in_flash();
         let buffered = state.buffers.values().flat_map(|buffer| buffer.objects.values());

@@ -55,7 +55,10 @@ pub enum Error {
         size: u64,
     },
     /// The file was written by another program.
-    #[error("{0}: not a cache of objects\n  try: another path, or remove the file first")]
+    #[error(
+        "{0}: not a cache of objects\n  try: another path, or remove the file first; of a device, clear the first \
+             MiB"
+    )]
     Foreign(PathBuf),
     /// A NAND image cannot be used.
     #[error(transparent)]

@@ -13,6 +13,9 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Bytes at the start of a device that are empty before a cache is created on it.
+const FOREIGN: usize = 1 << 20;
+
 /// A buffer whose used part is aligned for direct I/O.
 pub(crate) struct Buffer {
     pub bytes: Vec<u8>,
@@ -257,6 +260,9 @@ pub(crate) fn open(path: &Path, size: u64) -> std::result::Result<Opened, Error>
         let len = media.len();
         return Err(Error::DeviceTooSmall { path, len, size });
     }
+    if is_device && has_other_data(&media).map_err(at_path(&path))? {
+        return Err(Error::Foreign(path));
+    }
     let file = media.data_file().map_err(at_path(&path))?;
     let access = match refused {
         None => "O_DIRECT".into(),
@@ -264,6 +270,17 @@ pub(crate) fn open(path: &Path, size: u64) -> std::result::Result<Opened, Error>
     };
     let storage = Arc::new(FileStorage(Arc::new(media)));
     Ok(Opened { storage, file: Some(Arc::new(file)), blocks: None, access, is_new, path })
+}
+
+/// Whether a device without a superblock has data at its start: some file systems (btrfs, ZFS)
+/// leave the first pages empty.
+fn has_other_data(media: &FileMedia) -> Result<bool> {
+    let len = usize::try_from(media.len()).unwrap_or(usize::MAX).min(FOREIGN);
+    let mut start = vec![0; len];
+    media.read(0, &mut start)?;
+    let (superblocks, rest) = start.split_at(len.min(2 * PAGE));
+    let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    Ok(is_zero(superblocks) && !is_zero(rest))
 }
 
 fn create(path: &Path, size: u64) -> Result<(FileMedia, Option<String>)> {

@@ -124,9 +124,11 @@ struct Half {
     pages: Vec<Page>,
     /// Whether pages that were durable are missing.
     is_damaged: bool,
+    /// Whether the generation was completely started.
+    is_complete: bool,
 }
 
-/// Reads a half of the journal. `None` if it has no generation that was completely started.
+/// Reads the newest generation of a half of the journal. `None` if it has none.
 fn half(storage: &dyn Storage, superblock: &Superblock, half: usize) -> Option<Half> {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let (unit, pair) = (superblock.unit(), superblock.journal_page());
@@ -149,7 +151,7 @@ fn half(storage: &dyn Storage, superblock: &Superblock, half: usize) -> Option<H
     // written. A page of a later batch means that the missing one was durable.
     let is_damaged = rest.flatten().any(|page| page.batch as usize > pages.len());
     let is_complete = pages.first().is_some_and(|first| pages.len() >= first.first_pages as usize);
-    (is_damaged || is_complete).then_some(Half { generation, pages, is_damaged })
+    Some(Half { generation, pages, is_damaged, is_complete })
 }
 
 /// What the journal says about objects.
@@ -170,7 +172,10 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
     // killed must not be found now, and be lost in a power cut after it was relied on.
     storage.sync()?;
     let halves = [half(storage, superblock, 0), half(storage, superblock, 1)];
-    let newest = halves.into_iter().flatten().max_by_key(|half| half.generation);
+    let seen = halves.iter().flatten().map(|half| half.generation).max().unwrap_or(0);
+    let is_used = |half: &Half| half.is_damaged || half.is_complete;
+    let used = halves.into_iter().flatten().filter(is_used);
+    let newest = used.max_by_key(|half| half.generation);
     let journal = newest.unwrap_or(Half { is_damaged: true, ..Half::default() });
     let mut written = 0;
     let mut removals = Removals::default();
@@ -187,6 +192,12 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
         (state.journal.generation, state.journal.is_started) = (journal.generation, true);
         if journal.is_damaged {
             recovery.damaged_journal = true;
+            state.journal.restart_now();
+        }
+        if seen > journal.generation {
+            // A generation was not completely started. Its pages must not pass for those of the
+            // next attempt, which has a number of its own.
+            (state.journal.generation, state.journal.is_started) = (seen, false);
             state.journal.restart_now();
         }
         for page in journal.pages {
@@ -364,4 +375,59 @@ fn add(
     let info = SegmentInfo { sequence: directory.sequence, first };
     state.segments[directory.number as usize] = info;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::medium::FileStorage;
+    use crate::open::Medium;
+    use crate::{Cache, Config, Flash};
+    use gordon_testkit::MemoryMedia;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    /// Bytes of the flash of a test.
+    const SIZE: u64 = 1 << 20;
+
+    fn open(media: &Arc<MemoryMedia>) -> Cache {
+        let flash = Flash { segment: Some(16 << 10), ..Flash::new("test".into(), SIZE) };
+        let config = Config { flash: Some(flash), ..Config::new(100_000) };
+        let clock = Arc::new(|| Duration::ZERO);
+        let medium = Medium { media: media.clone(), clock, inline: true };
+        Cache::open_on(config, medium).expect("it opens").0
+    }
+
+    #[test]
+    fn pages_of_an_interrupted_generation_do_not_pass_for_those_of_the_next_one() {
+        let media = Arc::new(MemoryMedia::new(SIZE));
+        drop(open(&media));
+        let storage = FileStorage(media.clone());
+        let found = superblock(&storage, None, Path::new("test")).expect("it is read");
+        let found = found.expect("there is a cache");
+        let live = half(&storage, &found, 1).expect("the first generation").generation;
+        // The second of three pages with which a compaction would have started a generation.
+        let other = usize::from(live % 2 == 0);
+        for number in 0..2 {
+            let page = Page {
+                generation: live + 1,
+                number,
+                batch: 0,
+                first_pages: 3,
+                floor: 0,
+                written: 0,
+                records: Vec::new(),
+            };
+            let bytes = page.bytes(found.id, PAGE);
+            let at = found.journal_at(other) + u64::from(number) * found.journal_page();
+            medium::write(&storage, at, &[&bytes[..], &bytes].concat()).expect("it is written");
+        }
+        let cache = open(&media);
+        block_on(cache.purge(b"/")).expect("it is recorded");
+        drop(cache);
+        let next = half(&storage, &found, other).expect("a generation");
+        assert_eq!((next.generation, next.is_complete), (live + 3, true));
+        // The live generation stayed until the next one was durable.
+        assert_eq!(half(&storage, &found, 1 - other).map(|half| half.generation), Some(live));
+    }
 }

@@ -419,9 +419,9 @@ impl Shared {
 
     /// Starts to count the bytes written in this day.
     pub fn begin_day(&self) {
-        let day = (self.clock)().as_secs() / 86_400;
+        let now = (self.clock)();
         let mut state = self.state();
-        state.counters.day = (day, state.machine.counts().written);
+        state.counters.day = (day_of(now), state.machine.counts().written);
     }
 
     /// Wakes the threads that write if there is work for them.
@@ -483,7 +483,19 @@ pub(crate) enum Found {
     Miss,
 }
 
+/// The day of the cache at an age.
+fn day_of(age: Duration) -> u64 {
+    age.as_secs() / 86_400
+}
+
 impl State {
+    /// Counts the bytes of a new day from zero.
+    pub fn renew_day(&mut self, age: Duration) {
+        if self.counters.day.0 != day_of(age) {
+            self.counters.day = (day_of(age), self.machine.counts().written);
+        }
+    }
+
     /// Follows the places of a key until an object is found or a read is necessary.
     pub fn follow(&mut self, hash: u64, kind: Kind, key: &[u8], mut place: Place) -> Found {
         loop {

@@ -9,9 +9,12 @@
 
 use gordon_units::Ns;
 use std::fs::File;
-use std::io::{BufWriter, Result, Write as _};
+use std::io::{BufWriter, Error, ErrorKind, Result, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Bytes of a record.
+const RECORD: usize = 24;
 
 pub(crate) struct TraceWriter(Mutex<State>);
 
@@ -24,8 +27,15 @@ struct State {
 
 impl TraceWriter {
     /// Creates the file, or continues it.
+    ///
+    /// # Errors
+    /// Also if the file does not consist of whole records: it is not a trace.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::options().append(true).create(true).open(path)?;
+        if !file.metadata()?.len().is_multiple_of(RECORD as u64) {
+            let why = "the file exists and is not a trace of requests, which would be continued";
+            return Err(Error::new(ErrorKind::InvalidInput, why));
+        }
         Ok(Self(Mutex::new(State { writer: Some(BufWriter::new(file)), last: 0 })))
     }
 
@@ -33,7 +43,7 @@ impl TraceWriter {
     pub fn record(&self, at: Ns, hash: u64, bytes: u64) {
         let mut state = self.state();
         state.last = state.last.max(u32::try_from(at.0 / Ns::SECOND.0).unwrap_or(u32::MAX));
-        let mut record = [0; 24];
+        let mut record = [0; RECORD];
         record[..4].copy_from_slice(&state.last.to_le_bytes());
         record[4..12].copy_from_slice(&hash.to_le_bytes());
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);

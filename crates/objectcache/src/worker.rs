@@ -90,6 +90,7 @@ fn write(shared: &Shared, number: u32) {
     let stride = shared.segment as u64;
     let (directory, objects, entries): (_, _, Vec<DirectoryEntry>) = {
         let mut state = shared.state();
+        state.renew_day((shared.clock)());
         let written = state.machine.counts().written;
         // Sequence numbers are given out now: what was removed before is not written, and a removal
         // from now on has a higher one.

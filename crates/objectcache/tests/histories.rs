@@ -324,6 +324,42 @@ fn a_power_cut_at_any_write_or_sync_brings_nothing_back_from_sets() {
 }
 
 #[test]
+fn power_cuts_during_successive_compactions_bring_nothing_back() {
+    seeds(20, |seed| {
+        for kind in KINDS {
+            let config = kind.config(false);
+            let mut model = Model::default();
+            let mut random = Random::new(seed);
+            let mut media = kind.media();
+            for round in 0..30 {
+                let left = AtomicU64::new(u64::MAX);
+                let cutting =
+                    Arc::new(Intercepted(Cut { media: media.clone(), left, torn: round % 2 == 1 }));
+                let medium = Clock::default().medium(cutting.clone());
+                let (cache, _) = Cache::open_on(config.clone(), medium).expect("it opens");
+                if round > 1 {
+                    cutting.0.left.store(1 + random.below(60) as u64, Ordering::Relaxed);
+                }
+                for number in 0..40 {
+                    apply(&cache, &mut model, common::Step::Put(random.below(OBJECTS)));
+                    // A record of a page, so that a generation starts with several.
+                    apply(&cache, &mut model, common::Step::LongPurge(number));
+                    apply(&cache, &mut model, common::Step::Delete(random.below(OBJECTS)));
+                    if cutting.0.left.load(Ordering::Relaxed) == 0 {
+                        break;
+                    }
+                }
+                drop(cache);
+                media = kind.crashed(&media, || random.below(2) == 0);
+                let (cache, recovery) = open(&config, &media);
+                assert!(!recovery.damaged_journal, "round {round}");
+                verify(&cache, &model);
+            }
+        }
+    });
+}
+
+#[test]
 fn objects_of_at_most_a_quarter_of_a_set_move_to_sets() {
     // A header of 64 bytes, and a key of 4.
     for (len, moves) in [(0, true), (1024 - 68, true), (1024 - 67, false)] {

@@ -6,7 +6,7 @@ use rustix::fs::{Advice, FallocateFlags, OFlags, SeekFrom};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs;
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Result};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -33,17 +33,24 @@ pub struct FileMedia {
     len: AtomicU64,
 }
 
-/// Locks a file. A file that was just closed may remain locked for a moment, by a child process
-/// being started or by the kernel's queue of reads, so a failed attempt is repeated.
-fn lock(mut try_lock: impl FnMut() -> std::result::Result<(), fs::TryLockError>) -> Result<()> {
+/// Repeats an attempt that returns `None` while a file is in use. A file that was just closed may
+/// remain in use for a moment, by a child process being started or by the kernel's queue of reads.
+fn patiently<T>(mut attempt: impl FnMut() -> Option<Result<T>>) -> Result<T> {
     for _ in 0..20 {
-        match try_lock() {
-            Ok(()) => return Ok(()),
-            Err(fs::TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
-            Err(fs::TryLockError::Error(error)) => return Err(error),
+        if let Some(done) = attempt() {
+            return done;
         }
+        thread::sleep(Duration::from_millis(10));
     }
     Err(ErrorKind::ResourceBusy.into())
+}
+
+fn lock(try_lock: impl Fn() -> std::result::Result<(), fs::TryLockError>) -> Result<()> {
+    patiently(|| match try_lock() {
+        Ok(()) => Some(Ok(())),
+        Err(fs::TryLockError::WouldBlock) => None,
+        Err(fs::TryLockError::Error(error)) => Some(Err(error)),
+    })
 }
 
 /// Alignment of direct I/O in bytes.
@@ -59,8 +66,18 @@ impl FileMedia {
     }
 
     /// Opens a file; with `write` it is locked against all others, else against writers.
+    ///
+    /// # Errors
+    /// Also, with `write`, if it is a block device that is mounted.
     pub fn open(path: &Path, backend: Backend, write: bool) -> Result<Self> {
-        let file = fs::OpenOptions::new().read(true).write(write).open(path)?;
+        let is_device = fs::metadata(path)?.file_type().is_block_device();
+        let exclusive = if write && is_device { OFlags::EXCL } else { OFlags::empty() };
+        let flags = i32::try_from(exclusive.bits()).map_err(Error::other)?;
+        let open = || fs::OpenOptions::new().read(true).write(write).custom_flags(flags).open(path);
+        let file = patiently(|| match open() {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => None,
+            opened => Some(opened),
+        })?;
         lock(|| if write { file.try_lock() } else { file.try_lock_shared() })?;
         Self::with(file, path, backend, write)
     }
