@@ -637,8 +637,9 @@ def test_too_little_memory_is_refused(run: Run, tmp_path: Path, memory: str) -> 
     assert "--memory" in ran.err
 
 
-def test_more_traces_than_nodes_are_refused(run: Run, trace: str) -> None:
-    ran = run("survey", trace, trace, *PAPER, "--nodes", "1")
+def test_more_traces_than_nodes_are_refused(run: Run, trace: str, tmp_path: Path) -> None:
+    other = str(shutil.copytree(trace, tmp_path / "other.trace"))
+    ran = run("survey", trace, other, *PAPER, "--nodes", "1")
     assert ran.status == 1
     assert "2 traces for 1 nodes" in ran.err
     assert "--nodes 2" in ran.err

@@ -36,6 +36,12 @@ def test_the_readme_is_short_and_its_accuracy_is_that_of_the_pages() -> None:
     by_traces = clusters.partition("## By the traces")[2]
     for page, what, model, others in (
         (ec2, "EC2 machines", "job", ("Amdahl", "linear")),
+        (
+            ec2.partition("Without scaling")[2],
+            "from its sysstat record alone",
+            "job",
+            ("Amdahl",),
+        ),
         (by_logs, "from its event log", "tasks", ("linear", "Amdahl", "Sparklens", "Ernest")),
         (by_traces, "from traces of its nodes alone", "job", ("linear",)),
     ):

@@ -226,6 +226,7 @@ def test_warnings_about_several_files_name_how_many_they_are(run: Run) -> None:
 def test_barriers_of_traces_with_other_intervals_or_starts_get_a_warning(run: Run) -> None:
     entries = {
         "one": seconds(1, 30),
+        "same": seconds(1, 30),
         "ten": [at(second, 10) for second in (10, 20, 30)],
         "late": seconds(11, 40),
     }
@@ -242,7 +243,7 @@ def test_barriers_of_traces_with_other_intervals_or_starts_get_a_warning(run: Ru
         return [warning for warning in result["warnings"] if "barriers" in warning]
 
     grid = ("--space", "gordon-2009")
-    assert barriers("one", *grid) == []
+    assert barriers("same", *grid) == []
     [intervals] = barriers("ten", *grid)
     assert intervals.startswith(
         "day.trace/one and day.trace/ten: intervals differ: sample 2 starts at 1.0 s and at 10.0 s"
@@ -278,6 +279,7 @@ READ = ("node_disk_read_bytes_total", {"device": "sda"}, [0, 512, 1024])
     ("text", "kind", "what"),
     [
         (answer(USER), "content", "db1:9100: node_cpu_seconds_total of core 0 lacks the mode idle"),
+        (answer(IDLE), "content", "db1:9100: node_cpu_seconds_total of core 0 lacks the mode user"),
         (answer(USER, (*IDLE[:2], [0, "many", 10])), "content", "`many` of node_cpu_seconds_total"),
         (answer(READ), "no-samples", "db1:9100: no sample"),
         (answer(USER, IDLE).replace("matrix", "vector"), "content", "query at one time"),
@@ -293,6 +295,46 @@ def test_answers_of_prometheus_that_do_not_give_the_load_are_one_error(
     ran.refused(kind, "day.json", what)
     assert "try: " in ran.err
     assert files() == {"day.json"}
+
+
+def test_time_of_the_kernel_that_prometheus_lacks_is_said(run: Run) -> None:
+    made = convert(run, answer(USER, IDLE), "--format", "prometheus")
+    assert made.status == 0, made.err
+    assert "lack the mode system, so the time of the kernel counts as 0" in made.err
+    system = (CPU, {"cpu": "0", "mode": "system"}, [0, 1, 2])
+    again = convert(run, answer(USER, IDLE, system), "--force")
+    assert again.status == 0, again.err
+    assert "mode system" not in again.err
+
+
+def test_a_machine_of_prometheus_that_was_resized_has_the_cores_of_each_time(run: Run) -> None:
+    def core(number: int, first: int) -> list[tuple[str, dict[str, str], list[Any]]]:
+        modes = {"user": 15, "system": 0, "idle": 0}
+        return [
+            (CPU, {"cpu": str(number), "mode": mode}, [secs * nth for nth in range(first, 5)])
+            for mode, secs in modes.items()
+        ]
+
+    late = core(1, 2)
+    text = answer(*core(0, 0), *late)
+    listed = json.loads(text)
+    for series in listed["data"]["result"]:
+        if series["metric"]["cpu"] == "1":
+            series["values"] = [[at + 30, value] for at, value in series["values"]]
+    made = convert(run, json.dumps(listed), "--format", "prometheus")
+    assert made.status == 0, made.err
+    assert "the machine had 1 and 2 at different times" in " ".join(made.err.split())
+
+
+def test_samples_without_memory_and_network_are_counted(run: Run) -> None:
+    samples = [sadf.second(nth) for nth in range(4)]
+    for sample in samples[2:]:
+        del sample["memory"], sample["network"]
+    made = convert(run, sadf.day(samples, "web1"))
+    assert made.status == 0, made.err
+    said = " ".join(made.err.split())
+    assert "without memory: 2 samples have no memory, which is 0 there" in said
+    assert "without network: 2 samples have no network, taken as no traffic" in said
 
 
 def test_values_of_prometheus_that_are_left_out_are_counted(run: Run) -> None:

@@ -124,6 +124,11 @@ def test_a_processor_is_that_of_the_machine_most_like_the_trace(trace: str) -> N
     assert reference(trace, "EPYC 7B13", "gcp")["machine"] == "t2d-standard-4"
 
 
+def test_a_trace_without_the_size_of_the_memory_has_the_processor_named(trace: str) -> None:
+    traced_on(trace, memory="0B")
+    assert reference(trace, "Platinum 8375C")["machine"] == "m6i.large"
+
+
 def test_a_choice_between_speeds_is_reported(trace: str) -> None:
     result = of_machines(gordon.survey.run(trace, space="gcp", reference="EPYC 7B13"))
     (text,) = [w for w in result["warnings"] if w.startswith("--reference EPYC 7B13: ")]

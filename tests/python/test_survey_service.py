@@ -276,6 +276,66 @@ def test_the_cost_of_a_service_has_its_range_and_says_what_traces_lack(run: Run)
     ran.refused("always-on", "ownership.hours_per_year", "--service")
 
 
+def test_samples_without_memory_do_not_lower_the_memory_of_a_service(run: Run) -> None:
+    samples = record(count=200, interval=600)
+    for sample in samples[1:]:
+        del sample["memory"]
+    found = answer(run, converted(run, samples, "web1"), "--reference", "small", "--nodes", "1")
+    small = by_id(found)["1 x small"]
+    assert small["use"]["memory"] == small["peak"]["memory"] > 0
+    load = found["load"]["memory_bytes"]
+    assert load["mean"] == pytest.approx(load["peak"])
+    assert load["p99"] == load["peak"]
+    assert any("memory in some samples" in warning for warning in found["warnings"])
+
+
+def test_a_trace_that_is_given_twice_is_refused(run: Run) -> None:
+    converted(run, record(), "web1")
+    ran = run("survey", "day.trace", "./day.trace", "--space", "own.toml", "--service")
+    ran.refused("given-twice", "day.trace is given twice")
+
+
+def test_machines_that_differ_in_their_burst_alone_keep_their_own(run: Run) -> None:
+    machine = """
+[[machines]]
+id = "{id}"
+cores = 2
+core_speed = 1.0
+memory = "16GiB"
+storage = {{ bandwidth = "1MB"{burst} }}
+network = "10Gb"
+price_per_hour = 0.1
+"""
+    # Ten writes a second of 2 MB each, for 25 minutes of a day.
+    samples = record(count=1, interval=1500)
+    samples[0]["disk"][0]["wkB"] = 20_000.0
+    trace = converted(run, samples, "web1")
+    plain = machine.format(id="plain", burst="")
+    burst = machine.format(id="burst", burst=', burst = "100MB"')
+    for order in (plain + burst, burst + plain):
+        Path("own.toml").write_text(f'name = "own"\nsummary = "two machines"\n{order}')
+        found = by_id(answer(run, trace, "--reference", "burst", "--nodes", "1"))
+        assert found["1 x plain"]["keeps_up"] is False
+        assert found["1 x burst"]["keeps_up"] is True
+
+
+def test_the_life_of_rented_flash_is_unknown_and_said(run: Run) -> None:
+    trace = converted(run, record(), "web1")
+    words = ("survey", trace, "--space", "own.toml", "--service", "--reference", "small")
+    ran = run(*words, "--nodes", "1", "--min-life", "1", "--json", "r.json")
+    assert ran.status == 0, ran.err
+    said = " ".join(ran.err.split())
+    assert "the life of flash of 2 designs is unknown, so that --min-life leaves them out" in said
+
+
+def test_a_price_of_bought_machines_can_be_set_without_an_ownership(run: Run) -> None:
+    Path("own.toml").write_text(MACHINES.replace("price_per_hour = 0.096", "purchase_price = 1000"))
+    trace = converted(run, record(), "web1")
+    found = answer(run, trace, "--reference", "small", "--nodes", "1", "--set", "ownership.years=4")
+    price = by_id(found)["1 x small"]["price_per_month"]
+    assert price == pytest.approx(1000 / 4 / 8766 * 730)
+
+
 def test_limits_of_a_service_leave_designs_out(run: Run) -> None:
     Path("owned.toml").write_text(OWNED)
     trace = converted(run, record(), "web1")

@@ -162,6 +162,12 @@ def test_the_use_of_the_recommended_design_is_that_of_the_end_of_its_range(run: 
     assert f"up to {row['range']['cpu'][1]:.0%}" in ran.out
 
 
+def test_an_empty_name_of_a_design_is_unknown(run: Run) -> None:
+    result = answer(run, converted(run, record(), "web1"), "--nodes", "1")
+    Path("result.json").write_text(json.dumps(result))
+    run("explain", "result.json", "--design", "").refused("unknown-name", "``")
+
+
 def test_a_headroom_is_printed_as_it_was_given(run: Run) -> None:
     trace = converted(run, record(), "web1")
     result = answer(run, trace, "--nodes", "1", "--headroom", "99.9%")

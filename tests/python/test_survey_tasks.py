@@ -243,6 +243,7 @@ def test_every_column_of_the_table_has_the_values_of_the_report(tmp_path: Path) 
         (("--space", "gordon-2009", "--model", "tasks"), "lists no machines"),
         (("--shift", "0.2"), "--shift"),
         (("--charge", "command"), "the tasks model has the CPU time of each task"),
+        (("--charge", "machine"), "the tasks model has the CPU time of each task"),
         (("--set", "executor.cores=many"), "executor.cores"),
         (("--set", "executor.core=2"), "try: `executor.cores`"),
         (("--set", "executo.x=2"), "`executor.cores`"),
@@ -266,6 +267,51 @@ def test_options_that_do_not_fit_are_refused(
     assert ran.status in (1, 2)
     assert what in ran.err
     assert not (tmp_path / "none.json").exists()
+
+
+def test_stages_of_a_file_are_those_of_traces(run: Run, tmp_path: Path) -> None:
+    stages = tmp_path / "stages.json"
+    stages.write_text('{"stages": [{"name": "map", "start_s": 0, "end_s": 5}]}')
+    words = ("survey", str(ONE_HOST), "--space", "ec2", "--stages", str(stages))
+    ran = run(*words, "--json", "-")
+    assert ran.status == 0, ran.err
+    found = json.loads(ran.out)
+    assert found["model"] == "job"
+    assert [one["name"] for one in found["timeline"]["stages"]] == ["map"]
+    ran = run(*words, "--model", "tasks")
+    ran.refused("wrong-model", "--stages is for the models of traces", status=2)
+
+
+def test_the_upper_end_is_that_of_a_volume_without_its_burst(tmp_path: Path) -> None:
+    made = space(tmp_path, {"id": "burst"}, {"id": "plain"})
+    text = Path(made).read_text()
+    Path(made).write_text(text.replace('"500MB"', '"1MB", burst = "500MB"', 1))
+    rows = of_tasks(survey.run(ONE_HOST, space=made, nodes="1", reference="plain"))["designs"]
+    burst, plain = rows[0]["tasks"], rows[1]["tasks"]
+    # The log moves its bytes in less than half an hour.
+    assert burst["time_s"] == pytest.approx(plain["time_s"], rel=1e-9)
+    assert burst["time_s_high"] > plain["time_s_high"]
+
+
+def test_what_limits_leave_out_is_counted_whatever_the_rows(tmp_path: Path) -> None:
+    machines = [{"id": f"m{number}", "price": 1.0 + number} for number in range(5)]
+    made = space(tmp_path, *machines)
+    options: dict[str, Any] = {"space": made, "nodes": "1..8", "reference": "m0", "max_power": 1e6}
+    few = of_tasks(survey.run(ONE_HOST, rows=1, **options))
+    many = of_tasks(survey.run(ONE_HOST, rows=1000, **options))
+    assert few["warnings"] == many["warnings"]
+    assert any("the power of 40 designs is unknown" in text for text in few["warnings"])
+    assert len(few["designs"]) < len(many["designs"]) == few["designs_total"] == 40
+
+
+def test_a_result_without_rows_is_no_error(tmp_path: Path, run: Run) -> None:
+    made = space(tmp_path, {"id": "one"})
+    words = ("survey", str(ONE_HOST), "--space", made, "--nodes", "1", "--reference", "1.0")
+    none = (*words, "--max-price", "1e-9", "--rows", "0")
+    ran = run(*none, "--json", "-")
+    assert ran.status == 0, ran.err
+    assert json.loads(ran.out)["designs"] == []
+    run(*none, "-o", str(tmp_path / "page.html")).refused("no-designs", "--rows 1000")
 
 
 def test_a_trace_without_a_log_is_refused(trace: str, run: Run) -> None:

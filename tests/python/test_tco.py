@@ -17,6 +17,7 @@ from gordon import survey
 from gordon.cost import tco
 from gordon.cost.prices import price
 from gordon.cost.rent import break_even
+from gordon.errors import GordonError
 from gordon.human import percent
 from gordon.survey import doubts
 from gordon.survey.machines import machine_of
@@ -181,6 +182,20 @@ def test_what_is_rented_has_the_memory_of_the_job(trace: str, tmp_path: Path) ->
     # The survey also warns of it, with the other designs that lack memory.
     assert len(lacking) == 1
     assert "owned has less memory than the job used" in lacking[0]
+
+
+def test_a_machine_that_holds_no_executor_is_refused_with_the_reason(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(MACHINES.replace('memory = "16GiB"', 'memory = "256MiB"'))
+    with pytest.raises(GordonError) as refusal:
+        tco(LOG, "small", space=str(own), reference=1.0)
+    assert refusal.value.kind == "too-small"
+    assert refusal.value.message.startswith("small: ")
+
+
+def test_standard_input_is_not_read_twice(run: Run) -> None:
+    ran = run("cost", "tco", "-", "--node", "framework-desktop", "--rent", "ec2")
+    ran.refused("exclusive-options", "--rent ec2 surveys the input twice")
 
 
 def test_a_rented_machine_has_the_costs_of_the_runs_of_a_year(trace: str, run: Run) -> None:

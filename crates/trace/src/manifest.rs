@@ -20,6 +20,8 @@ pub(crate) const SAMPLES: &str = "samples ";
 pub(crate) const STEADY_CLOCK: &str = "steady clock";
 pub(crate) const TIME_OF_RESTARTS: &str = "time of restarts";
 pub(crate) const SOME_IO: &str = "I/O in some samples";
+pub(crate) const SOME_MEMORY: &str = "memory in some samples";
+pub(crate) const SOME_NETWORK: &str = "network in some samples";
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const NETWORK: &str = "network";
 /// CPU time that a conversion left out because it cannot be.
@@ -28,8 +30,17 @@ pub(crate) const IMPOSSIBLE_CPU: &str = "CPU time beyond what the cores can use"
 /// ended.
 pub const OUTLIVING_WORK: &str = "work of processes that outlive the command";
 /// Names in [`Manifest::unavailable`] of the machine's time and activity.
-const LOST: [&str; 7] =
-    [STEADY_CLOCK, TIME_OF_RESTARTS, SOME_IO, MEMORY, NETWORK, IMPOSSIBLE_CPU, OUTLIVING_WORK];
+const LOST: [&str; 9] = [
+    STEADY_CLOCK,
+    TIME_OF_RESTARTS,
+    SOME_IO,
+    SOME_MEMORY,
+    SOME_NETWORK,
+    MEMORY,
+    NETWORK,
+    IMPOSSIBLE_CPU,
+    OUTLIVING_WORK,
+];
 
 /// The value of `format` in every manifest.
 pub const FORMAT: &str = "gordon-trace";

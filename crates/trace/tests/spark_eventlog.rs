@@ -323,6 +323,57 @@ fn a_task_ends_once() {
     assert_eq!(log.warnings, [whole.warnings, vec![repeated]].concat());
 }
 
+/// The log of 3.5 in which a task of stage 0 runs again in a second attempt of the stage, as its
+/// first task; in the first attempt it failed, or succeeded, and its output was lost. The number of
+/// the task, and its partition.
+fn second_attempt(has_failed: bool, has_partitions: bool) -> (String, u64, u32) {
+    let text = text_of(&log_of_3_5());
+    let mut events: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_last = |event: &Value| {
+        event["Event"] == "SparkListenerTaskEnd"
+            && event["Stage ID"] == 0
+            && event["Task Info"]["Index"] == 1
+    };
+    let at = events.iter().position(is_last).unwrap();
+    let mut again = events[at].clone();
+    let id = 90_000;
+    again["Stage Attempt ID"] = 1.into();
+    again["Task Info"]["Task ID"] = id.into();
+    again["Task Info"]["Index"] = 0.into();
+    if has_failed {
+        events[at]["Task End Reason"]["Reason"] = "FetchFailed".into();
+    }
+    events.insert(at + 1, again);
+    if !has_partitions {
+        for event in &mut events {
+            if let Some(info) = event["Task Info"].as_object_mut() {
+                info.remove("Partition ID");
+            }
+        }
+    }
+    let lines: Vec<String> = events.iter().map(Value::to_string).collect();
+    (lines.join("\n") + "\n", id, 1)
+}
+
+#[test]
+fn tasks_of_a_second_attempt_have_the_partitions_that_are_missing() {
+    let partition = |has_failed, has_partitions| {
+        let (text, id, partition) = second_attempt(has_failed, has_partitions);
+        let (_folder, path) = written(&text);
+        let log = read(&path);
+        let task = log.tasks.iter().find(|task| task.id == id).unwrap();
+        assert_eq!((task.stage, task.stage_attempt), (0, 1));
+        (task.partition, partition)
+    };
+    for (has_failed, has_partitions) in [(true, true), (true, false), (false, true)] {
+        let (found, expected) = partition(has_failed, has_partitions);
+        assert_eq!(found, expected, "{has_failed} {has_partitions}");
+    }
+    // No partition is missing: its output was lost, and nothing says which one it was.
+    assert_eq!(partition(false, false).0, 0);
+}
+
 #[test]
 fn tasks_of_a_lost_executor_have_no_figures() {
     let (text, id) = lost_executor();
@@ -451,6 +502,18 @@ fn unknown_events_are_counted_and_odd_amounts_do_no_harm() {
     assert_eq!(log.ignored["SparkListenerOfTomorrow"], 3);
     assert_eq!(log.tasks[0].figures.unwrap().gc, Ns::ZERO);
     assert_eq!(log.tasks.len(), read(&log_of_3_5()).tasks.len());
+}
+
+#[test]
+fn an_impossible_amount_is_a_malformed_line() {
+    let name = "\"Executor Run Time\":";
+    let text =
+        text_of(&log_of_3_5()).replacen(name, &format!("{name}9223372036854775807, \"x\":"), 1);
+    let (_folder, path) = written(&text);
+    let error = EventLog::read(&path, false, &Progress::default()).unwrap_err();
+    assert!(matches!(error, EventLogError::Bad { .. }), "{error}");
+    let log = EventLog::read(&path, true, &Progress::default()).unwrap();
+    assert_eq!(log.skipped, 1);
 }
 
 #[test]

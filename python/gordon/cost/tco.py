@@ -7,6 +7,7 @@ those of its bills (docs/design/cluster.md, "Total cost").
 
 from collections.abc import Sequence
 from math import floor
+from os import fspath
 from typing import Any, Literal, TypedDict
 
 from gordon import __version__, _core, fields
@@ -14,7 +15,7 @@ from gordon.cost import prices
 from gordon.cost.rent import BreakEven, break_even
 from gordon.errors import GordonError
 from gordon.human import duration, figures
-from gordon.options import Path, Progress
+from gordon.options import Path, Progress, several
 from gordon.options.costs import TcoOptions
 from gordon.options.explicit import explicit
 from gordon.parts import Catalogue, Part, unknown
@@ -23,7 +24,7 @@ from gordon.reports.survey import BillReport, JobReport, Operation, TasksTime
 from gordon.survey import doubts
 from gordon.survey import space as spaces
 from gordon.survey.doubts import Sensitivity
-from gordon.survey.machines import is_of
+from gordon.survey.machines import holds, is_of
 from gordon.survey.results import (
     JobResult,
     MachineDesign,
@@ -155,6 +156,12 @@ def tco(
         "rows": _ROWS,
         "progress": progress,
     }
+    if rent is not None and "-" in [fspath(trace) for trace in several(traces)]:
+        raise GordonError(
+            f"--rent {rent} surveys the input twice, and standard input is read once",
+            "a file in place of -",
+            kind="exclusive-options",
+        )
     found = space if space is not None else _space_of(node)
     of_year = [] if price_year is None else _drive_prices(found, price_year)
     if service and rent is not None:
@@ -263,7 +270,7 @@ def _add_rented(made: Tco, result: _Result, row: _Row | None) -> None:
             for one in result["designs"]
             if (bill := one["bill"]) is not None
             and bill["rent"] is not None
-            and _holds(one)
+            and _holds(result, one)
             and bill["inputs"]["time_s"] <= made["time_s"]
         ]
         if not fast:
@@ -294,9 +301,13 @@ def _add_rented(made: Tco, result: _Result, row: _Row | None) -> None:
     }
 
 
-def _holds(row: _Row) -> bool:
-    """Whether a design is not known to have too little memory."""
-    return row.get("memory_fits") is not False
+def _holds(result: _Result, row: _Row) -> bool:
+    """Whether a survey would choose a design, as to its memory."""
+    if "load" in result:
+        return True
+    fits: Any = row.get("memory_fits")
+    peak_memory: Any = result.get("peak_memory_bytes")
+    return holds(fits, peak_memory)
 
 
 def _rent(row: _Row) -> float | None:
@@ -326,6 +337,14 @@ def _design(result: _Result, node: str, nodes: int | None) -> _Row:
     wanted = min((row["nodes"] for row in of_machine), default=0) if nodes is None else nodes
     of_machine = [row for row in of_machine if row["nodes"] == wanted]
     if not of_machine:
+        refusals: Any = result.get("refused", [])
+        for refused in refusals:
+            if is_of(refused["machine"], node):
+                raise GordonError(
+                    f"{refused['machine']}: {refused['why']}",
+                    "another --node, or smaller executors: --set of gordon survey",
+                    kind="too-small",
+                )
         raise unknown("machine", node, sorted({row["machine"] for row in rows}))
     # The first storage and network of a machine is its usual one.
     return of_machine[0]
@@ -370,7 +389,7 @@ def _of(result: _Result, row: _Row) -> Tco:
         "rented": None,
         "unknown": _unknown(bill, operation, result["space"]["currency"])
         + ([] if note is None else [note]),
-        "warnings": [*_of_design(row), *_of_tariff(result), *_of_job(result)],
+        "warnings": [*_of_design(result, row), *_of_tariff(result), *_of_job(result)],
     }
 
 
@@ -380,13 +399,14 @@ def _outcome(row: Any) -> JobReport | TasksTime | None:
     return outcome
 
 
-def _of_design(row: _Row) -> list[str]:
-    """A warning for a design that is known not to hold the job."""
-    if _holds(row):
+def _of_design(result: _Result, row: _Row) -> list[str]:
+    """A warning for a design that may not hold the job."""
+    if _holds(result, row):
         return []
+    has = "may have" if row.get("memory_fits") is None else "has"
     return [
-        f"{row['id']} has less memory than the job used: it would swap or be killed, and the time "
-        "has neither"
+        f"{row['id']} {has} less memory than the job used: it would swap or be killed, and the "
+        "time has neither"
     ]
 
 

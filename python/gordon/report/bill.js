@@ -43,9 +43,15 @@
     return { busy, rent: null, purchase, drives, electricity, total: sum(purchase, drives, electricity), carbon_kg: sum(used(energy), made) };
   }
 
+  // Whether the survey may choose a design: one that keeps up, or that has enough memory.
+  function isCandidate(d) {
+    if (isService) return d.keeps_up;
+    return d.memory_fits || (d.memory_fits === null && (result.peak_memory_bytes ?? null) === null);
+  }
+
   // Designs with their bills, and those on the front of time and total.
   function billed() {
-    const all = result.designs.filter((d) => d.bill && (!isService || d.keeps_up)).map((d) => ({ d, bill: bill(d.bill.inputs) })).filter(({ bill }) => bill.total !== null);
+    const all = result.designs.filter((d) => d.bill && isCandidate(d)).map((d) => ({ d, bill: bill(d.bill.inputs) })).filter(({ bill }) => bill.total !== null);
     // In single precision, as the survey compares: equal sums may differ in the last digits.
     const high = ({ d }) => Math.fround(compared(d));
     const total = ({ bill }) => Math.fround(bill.total);

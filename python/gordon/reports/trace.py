@@ -558,6 +558,10 @@ class LeftOut(TypedDict):
     without_cpu: int
     #: Samples without disks, in a trace that has disks. They are kept, without I/O.
     without_disks: int
+    #: Samples without memory, in a trace that has memory. They are kept, with a memory of 0.
+    without_memory: int
+    #: Samples without network, in a trace that has network. They are kept, without traffic.
+    without_network: int
     #: Samples without a valid time. They are left out.
     without_time: int
 

@@ -185,8 +185,24 @@ def _expand(given: Sequence[GivenPath], place: Workplace, keep_log: bool) -> lis
         several = _jobs(jobs, [*nodes, *(path for _, path in files)], listed, place)
         several[0].warnings[:0] = warnings
         return several
-    made = Inputs([fspath(trace) for path in nodes for trace in not_traces.hosts(path) or [path]])
+    traces = [fspath(trace) for path in nodes for trace in not_traces.hosts(path) or [path]]
+    _check_once(traces)
+    made = Inputs(traces)
     return [_with_files(made, nodes, files, place)]
+
+
+def _check_once(traces: Sequence[str]) -> None:
+    """Raises GordonError for a trace that is given twice, whose load would count twice."""
+    seen: set[Path] = set()
+    for trace in traces:
+        place = Path(trace).resolve()
+        if place in seen:
+            raise GordonError(
+                f"{trace} is given twice, and would count twice",
+                "each trace once, or the folder that holds them",
+                kind="given-twice",
+            )
+        seen.add(place)
 
 
 def _found(path: Path, place: Workplace) -> Path:

@@ -290,7 +290,8 @@ def _of_job(result: Mapping[str, Any], design: str | None) -> Explanation:
 def _of_service(result: Mapping[str, Any], design: str | None) -> ServiceExplanation:
     # As the sentence of the survey: what may keep up is nearer than what does not.
     near = result.get("maybe") or result.get("nearest") or {}
-    row = _chosen(result, design or (result.get("verdict") or near).get("id"), lambda _: 0.0)
+    near_id = (result.get("verdict") or near).get("id")
+    row = _chosen(result, near_id if design is None else design, lambda _: 0.0)
     uses: list[Use] = []
     for what, use in row["use"].items():
         found: Use = {

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from gordon import parameters
 from gordon.errors import GordonError, located
@@ -51,6 +51,7 @@ from gordon.survey.results import (
     MeanMachine,
     Outcome,
     Raw,
+    ServiceDesign,
     TasksDesign,
     TasksResult,
 )
@@ -75,6 +76,11 @@ OBJECTIVES: Final[dict[Objective, str]] = {
     "carbon": "carbon",
     "life": "life of flash",
 }
+
+#: The most designs that a ranking, and the warnings about limits, are of.
+MOST_DESIGNS: Final = 20_000
+
+Design = TypeVar("Design", MachineDesign, TasksDesign, ServiceDesign)
 
 #: Options by the keys of the core, with an example.
 OPTIONS: Final = {
@@ -101,7 +107,7 @@ class OfMachines(Model[Report, Answer]):
     def read(self, request: Request, chosen: spaces.Space) -> Config:
         """Reads the machines, their parts and prices. Returns what the core needs of them."""
         self.chosen, self.parts = chosen, Catalogue(chosen.get("parts"))
-        self.use, self.goals = request.use, request.goals
+        self.use, self.goals, self.rows = request.use, request.goals, request.rows
         settings.apply_to_machines(
             request.set_values, chosen, self.parts, of_application=self.of_application
         )
@@ -135,6 +141,27 @@ class OfMachines(Model[Report, Answer]):
             "operation": request.use.operation(chosen),
             **self.traced.config,
         }
+
+    def asked_rows(self) -> int:
+        """The number of rows that the core reports: a ranking, and the designs that limits leave
+        out, are of all designs."""
+        is_of_all = ranked_by(self.goals) is not None or bool(self.goals.limits)
+        return max(self.rows, MOST_DESIGNS) if is_of_all else self.rows
+
+    def shown(self, designs: Sequence[Design], ids: Collection[str | None]) -> list[Design]:
+        """The designs of a result: the notable ones, those with these ids, and the first others
+        until there are as many as were requested."""
+        is_shown = [
+            bool(row["pareto"] or row["names"] or row["is_reference"] or row["id"] in ids)
+            for row in designs
+        ]
+        free = max(self.rows - sum(is_shown), 0)
+        kept = []
+        for row, is_notable in zip(designs, is_shown, strict=True):
+            if is_notable or free > 0:
+                kept.append(row)
+                free -= not is_notable
+        return kept
 
     def _drop_foreign_prices(self) -> None:
         """Leaves out the prices of the catalogue's parts, which are in USD, in a space with another
@@ -247,6 +274,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
         catalogue = self.read(request, chosen)
         of_job = {
             "nodes": numbers or [of_traces],
+            "rows": self.asked_rows(),
             "storage_rate": request.inputs.storage_rate,
             "goals": request.goals.config(),
             "spin_down": request.spin_down,
@@ -254,7 +282,8 @@ class Machines(OfMachines[JobSurvey, JobResult]):
         self.config = request.config() | of_job | {"catalogue": catalogue}
 
     def check(self, raw: JobSurvey) -> None:
-        if all(row["job"]["time_s"] <= 0 for row in raw["designs"]):
+        designs = raw["designs"]
+        if designs and all(row["job"]["time_s"] <= 0 for row in designs):
             raise no_work()
 
     def result(self, raw: JobSurvey) -> JobResult:
@@ -263,17 +292,19 @@ class Machines(OfMachines[JobSurvey, JobResult]):
             {**row, **place(row["id"], self.storage_kind(row["storage_part"]))}
             for row in raw["designs"]
         ]
-        parameters = self.parameters({row["machine"] for row in designs})
+        verdict = raw["verdict"]
+        shown = self.shown(designs, [verdict and verdict["id"]])
+        parameters = self.parameters({row["machine"] for row in shown})
         space = self.space()
         return {
             **common(raw, parameters, self.warnings(raw, not_compared(self, raw["designs"]))),
             "space": space,
-            "designs": designs,
+            "designs": shown,
             "model": MODEL,
             "reference": raw["reference"],
             "peak_memory_bytes": raw["peak_memory_bytes"],
             "peak_cache_bytes": raw["peak_cache_bytes"],
-            "verdict": raw["verdict"],
+            "verdict": verdict,
             "floor_s": raw["floor_s"],
             "operation": raw["operation"],
             "operation_sources": self.use.origins(self.chosen),
@@ -297,6 +328,7 @@ def ranked(
     fastest, operation = raw["named"]["fastest"], raw["operation"]
     if figure is None or operation is None or fastest is None:
         return None
+    peak_memory: Any = raw.get("peak_memory_bytes")
     times = {row["id"]: _time(row) for row in designs}
     longest = goals.deadline_s
     if longest is None:
@@ -312,10 +344,16 @@ def ranked(
         for row in designs
         if (bill := row["bill"]) is not None
         and times[row["id"]]["time_s_high"] <= longest
-        and row["memory_fits"] is not False
+        and holds(row["memory_fits"], peak_memory)
         and (row["pareto"] or not goals.limits)
     ]
     return doubts.ranking(rows, operation, figure)
+
+
+def holds(fits: bool | None, peak_memory: int | None) -> bool:
+    """Whether the memory of a design holds the job, as far as a choice of machines asks. `fits` is
+    its `memory_fits`; `peak_memory`, the bytes that the job used, is None if nothing is known."""
+    return bool(fits) or (fits is None and peak_memory is None)
 
 
 def ranked_by(goals: Goals) -> Figure | None:
@@ -408,7 +446,7 @@ def _keeps_up(row: Any) -> bool:
 
 
 def _is_known(objective: Objective, row: Any) -> bool:
-    """Whether a figure of a design is known. Flash that a run does not wear lasts."""
+    """Whether a figure of a design is known."""
     of = _time(row)
     bill: BillReport = row["bill"]
     match objective:
@@ -422,7 +460,13 @@ def _is_known(objective: Objective, row: Any) -> bool:
             return bill["total"] is not None
         case "carbon":
             return bill["carbon_kg"] is not None
-    return bill["inputs"]["wear"] is not None
+    return has_life(bill)
+
+
+def has_life(bill: BillReport) -> bool:
+    """Whether the life of the flash of a design is known. Flash that a run does not wear lasts."""
+    wear = bill["inputs"]["wear"]
+    return wear is not None and (wear == 0 or bill["flash_life_years"] is not None)
 
 
 def _joined(numbers: list[int]) -> str:
@@ -463,7 +507,7 @@ def in_nodes(result: JobResult) -> str:
     """The numbers of nodes of a result: `2 nodes`, or `1 to 8 nodes, 2 traced`."""
     traced = counted(result["nodes"], "node")
     numbers = {row["nodes"] for row in result["designs"]}
-    if numbers == {result["nodes"]}:
+    if numbers <= {result["nodes"]}:
         return traced
     least, most = min(numbers), max(numbers)
     listed = counted(most, "node") if least == most else f"{least} to {most} nodes"

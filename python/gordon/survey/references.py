@@ -153,11 +153,11 @@ def _nearest(machines: list[Machine], traces: Sequence[str]) -> Machine:
     same = [m for m in machines if threads in (None, _value(m.get("threads_per_core")) or threads)]
 
     def distance(machine: Machine) -> tuple[bool, float]:
-        memory = traced.get("memory")
-        if not memory:
-            return _value(machine["cores"]) != traced.get("cores"), 0.0
-        away = abs(log(_core.parse_bytes(_value(machine["memory"])) / _core.parse_bytes(memory)))
-        return _value(machine["cores"]) != traced.get("cores"), away
+        differs = _value(machine["cores"]) != traced.get("cores")
+        memory = _core.parse_bytes(traced.get("memory") or "0B")
+        if memory == 0:
+            return differs, 0.0
+        return differs, abs(log(_core.parse_bytes(_value(machine["memory"])) / memory))
 
     return min(same or machines, key=distance)
 

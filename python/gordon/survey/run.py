@@ -83,9 +83,10 @@ def run(
         )
     counts = _listed(nodes)
     has_machines = bool(spaces.machines(spaces.load(space)))
-    keep_log = has_machines and not service and model in (None, tasks.MODEL)
+    is_of_tasks = model == tasks.MODEL or (model is None and stages is None)
+    keep_log = has_machines and not service and is_of_tasks
     given = expand(traces, keep_log=keep_log, progress=progress)
-    if model is None and keep_log and stages is None and _is_application(given):
+    if model is None and keep_log and _is_application(given):
         model = tasks.MODEL
     if model == tasks.MODEL and len(given) > 1:
         raise GordonError(

@@ -23,6 +23,7 @@ from gordon.survey.doubts import Ranked, Ranking
 from gordon.survey.machines import (
     OBJECTIVES,
     OfMachines,
+    has_life,
     known,
     left_out,
     machine_of,
@@ -94,13 +95,16 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
                 f"leave out --set {_HOURS}, or survey the trace as a job, without --service",
                 kind="always-on",
             )
-        if "ownership" in chosen:
-            chosen["ownership"]["hours_per_year"] = _ALWAYS_ON
+        if "ownership" in chosen or any(
+            setting.strip().startswith("ownership.") for setting in request.set_values
+        ):
+            chosen.setdefault("ownership", {})["hours_per_year"] = _ALWAYS_ON
         with spaces.blamed(request.space, request.set_values):
             catalogue = self.read(request, chosen)
         common = request.config()
         of_traces = len(request.inputs.paths)
-        self.config = {key: common[key] for key in ("traces", "charge", "rows", "table")} | {
+        self.config = {key: common[key] for key in ("traces", "charge", "table")} | {
+            "rows": self.asked_rows(),
             "nodes": request.numbers or sorted({*NODES, of_traces}),
             "headroom": request.headroom,
             "goals": request.goals.config(),
@@ -125,15 +129,17 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
             for row in raw["designs"]
         ]
         by_id = {row["id"]: row for row in designs}
+        chosen = (raw["verdict"], raw["maybe"], raw["nearest"])
+        shown = self.shown(designs, [of and of["id"] for of in chosen])
         space = self.space()
         return {
             **common(
                 raw,
-                self.parameters({row["machine"] for row in designs}),
+                self.parameters({row["machine"] for row in shown}),
                 self.warnings(raw, self._left_out(designs) + unknown_of(self._unknown(designs))),
             ),
             "space": space,
-            "designs": designs,
+            "designs": shown,
             "model": MODEL,
             "reference": raw["reference"],
             "headroom": raw["headroom"],
@@ -188,12 +194,13 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
 def _is_known(objective: Objective, row: ServiceDesign) -> bool:
     """Whether a figure of a design is known."""
     bill = row["bill"]
+    if objective == "life":
+        return bill is not None and has_life(bill)
     figures: dict[Objective, float | None] = {
         "price": row["price_per_month"],
         "energy": row["power_w"],
         "tco": bill and bill["total"],
         "carbon": bill and bill["carbon_kg"],
-        "life": bill and bill["inputs"]["wear"],
     }
     return figures[objective] is not None
 

@@ -7,6 +7,7 @@ from typing import Final
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.human import counted, duration
+from gordon.options.surveys import SurveyOptions
 from gordon.quantity import finite
 from gordon.reports.survey import ApplicationReport, TasksSurvey, TasksTime
 from gordon.settings import split
@@ -60,7 +61,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             "nodes": request.numbers or [],
             "partitions": request.partitions,
             "goals": request.goals.config(),
-            "rows": request.rows,
+            "rows": self.asked_rows(),
             "table": None if request.table is None else fspath(request.table),
             **own,
             "catalogue": catalogue,
@@ -87,18 +88,20 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             {**row, **place(row["id"], self.storage_kind(row["storage_part"]))}
             for row in raw["designs"]
         ]
-        parameters = self.parameters({row["machine"] for row in designs})
+        verdict = raw["verdict"]
+        shown = self.shown(designs, [verdict and verdict["id"]])
+        parameters = self.parameters({row["machine"] for row in shown})
         space = self.space()
         return {
             **common(raw, parameters, self.warnings(raw, not_compared(self, raw["designs"]))),
             "nodes": raw["application"]["nodes"],
             "space": space,
-            "designs": designs,
+            "designs": shown,
             "model": MODEL,
             "reference": raw["reference"],
             "application": raw["application"],
             "refused": raw["refused"],
-            "verdict": raw["verdict"],
+            "verdict": verdict,
             "floor_s": raw["floor_s"],
             "deadline_s": self.goals.deadline_s,
             "operation": raw["operation"],
@@ -126,10 +129,16 @@ def _check(request: Request) -> None:
             "survey one of them: RUN/1; or --model job",
             kind="several-jobs",
         )
-    if request.charge == "command":
+    if request.stages is not None:
         raise GordonError(
-            "--charge command is for the models of traces, and the tasks model has the CPU time of "
-            "each task",
+            "--stages is for the models of traces, and the tasks model has the stages of the log",
+            "leave out --stages, or --model job with traces of `gordon trace`",
+            kind="wrong-model",
+        )
+    if request.charge != SurveyOptions.charge:
+        raise GordonError(
+            f"--charge {request.charge} is for the models of traces, and the tasks model has the "
+            "CPU time of each task",
             "leave out --charge, or --model job with traces of `gordon trace`",
             kind="wrong-model",
         )

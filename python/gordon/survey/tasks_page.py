@@ -6,6 +6,7 @@ One HTML file that works offline, like the report of machines. The same result g
 from typing import Literal, NamedTuple
 
 from gordon import notices
+from gordon.errors import GordonError
 from gordon.human import counted, duration
 from gordon.report import page
 from gordon.reports.survey import ApplicationReport, LeftOut, StageOnCluster, StageRecorded
@@ -53,6 +54,12 @@ def render(result: TasksResult) -> str:
     by_id = {row["id"]: row for row in rows}
     verdict = recommended(result)
     # Limits may leave out all clusters: then the page is about the fastest one.
+    if not rows:
+        raise GordonError(
+            "the result has no design, and a page is about one",
+            "survey with --rows 1000",
+            kind="no-designs",
+        )
     best = by_id[verdict or result["named"]["fastest"] or rows[0]["id"]]
     notable = [best, *(row for row in rows if row is not best and is_notable(row, verdict))]
     said = {row["id"]: _remarks(row, verdict) for row in rows}

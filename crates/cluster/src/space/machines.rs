@@ -148,7 +148,7 @@ struct PlaceKey<'a> {
     part: Option<&'a str>,
     devices: u32,
     measured: Option<&'a str>,
-    limits: [Option<u64>; 5],
+    limits: [Option<u64>; 6],
     network: u64,
     nodes: u32,
 }
@@ -164,6 +164,7 @@ impl<'a> PlaceKey<'a> {
             limits: [
                 table.bandwidth.as_ref().map(|rate| rate.0.to_bits()),
                 table.write_bandwidth.as_ref().map(|rate| rate.0.to_bits()),
+                table.burst.as_ref().map(|rate| rate.0.to_bits()),
                 number(&table.iops),
                 number(&table.write_iops),
                 table.latency.as_ref().map(|time| time.0),

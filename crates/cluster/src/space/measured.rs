@@ -183,8 +183,9 @@ impl MeasuredStorage {
         if !load.is_any() {
             return 0.0;
         }
-        // Rounded counts may lose the only request of a sample, but not its bytes.
-        let requests = load.requests.max(1.0);
+        // Rounded counts may lose the only request of a sample, but not its bytes. Rates have
+        // less than one request a second.
+        let requests = if load.requests > 0.0 { load.requests } else { 1.0 };
         let size = load.bytes / requests;
         let OpPatterns { sequential, random } = load.patterns;
         let one = |pattern, other| match (self.of(pattern), self.of(other)) {

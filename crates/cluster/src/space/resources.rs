@@ -164,9 +164,9 @@ impl StorageTimes<'_> {
         }
     }
 
-    /// Bytes a second at which the storage reads or writes sequentially, of a volume in a burst;
-    /// `None` if it has no bandwidth and no simulated part.
-    pub fn bandwidth(&self, patterns: OpPatterns) -> Option<f64> {
+    /// Bytes a second at which the storage reads or writes sequentially, of a volume with or
+    /// without its burst; `None` if it has no bandwidth and no simulated part.
+    pub fn bandwidth(&self, patterns: OpPatterns, has_burst: bool) -> Option<f64> {
         let of_times = |times: &MeasuredStorage| {
             let bytes = 1e9;
             let load = OpLoad { patterns, requests: bytes / 1e6, bytes, sequential: 1.0 };
@@ -181,7 +181,7 @@ impl StorageTimes<'_> {
             }
             _ => table.bandwidth.as_ref(),
         };
-        let burst = table.burst.as_ref().map_or(0.0, |rate| rate.0);
+        let burst = table.burst.as_ref().filter(|_| has_burst).map_or(0.0, |rate| rate.0);
         let limits = [
             of_volume.map(|rate| rate.0.max(burst)),
             self.part.and_then(of_times),

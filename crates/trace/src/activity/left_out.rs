@@ -1,7 +1,9 @@
 //! Checks the samples of a host: removes those that cannot be used, and counts irregular times.
 
 use super::host::{HostActivity, HostSample};
-use crate::manifest::{SAMPLES, SOME_IO, STEADY_CLOCK, TIME_OF_RESTARTS, Unavailable};
+use crate::manifest::{
+    SAMPLES, SOME_IO, SOME_MEMORY, SOME_NETWORK, STEADY_CLOCK, TIME_OF_RESTARTS, Unavailable,
+};
 use gordon_units::Ns;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,6 +44,10 @@ pub struct LeftOut {
     pub restarts: u64,
     /// Samples without disks, in a trace that has disks. They are kept, without I/O.
     pub without_disks: u64,
+    /// Samples without memory, in a trace that has memory. They are kept, with a memory of 0.
+    pub without_memory: u64,
+    /// Samples without network, in a trace that has network. They are kept, without traffic.
+    pub without_network: u64,
 }
 
 /// Removes the samples that cannot be used, and counts irregular times.
@@ -92,10 +98,13 @@ pub(super) fn check(activity: &mut HostActivity) -> LeftOut {
             left_out.clock_jumps += 1;
         }
     }
-    left_out.without_disks = match activity.samples.iter().any(|sample| sample.disks.is_some()) {
-        true => activity.samples.iter().filter(|sample| sample.disks.is_none()).count() as u64,
+    let without = |has: fn(&HostSample) -> bool| match activity.samples.iter().any(has) {
+        true => activity.samples.iter().filter(|sample| !has(sample)).count() as u64,
         false => 0,
     };
+    left_out.without_disks = without(|sample| sample.disks.is_some());
+    left_out.without_memory = without(|sample| sample.memory.is_some());
+    left_out.without_network = without(|sample| sample.network.is_some());
     left_out
 }
 
@@ -172,6 +181,20 @@ impl LeftOut {
                 counted(self.without_disks, "sample has", "samples have")
             ),
         );
+        warn(
+            self.without_memory,
+            format!(
+                "without memory: {} no memory, which is 0 there",
+                counted(self.without_memory, "sample has", "samples have")
+            ),
+        );
+        warn(
+            self.without_network,
+            format!(
+                "without network: {} no network, taken as no traffic",
+                counted(self.without_network, "sample has", "samples have")
+            ),
+        );
         warnings
     }
 
@@ -201,6 +224,14 @@ impl LeftOut {
         if self.without_disks > 0 {
             let samples = counted(self.without_disks, "sample", "samples");
             add(SOME_IO.to_owned(), format!("{samples} without disks"));
+        }
+        if self.without_memory > 0 {
+            let samples = counted(self.without_memory, "sample", "samples");
+            add(SOME_MEMORY.to_owned(), format!("{samples} without memory"));
+        }
+        if self.without_network > 0 {
+            let samples = counted(self.without_network, "sample", "samples");
+            add(SOME_NETWORK.to_owned(), format!("{samples} without network"));
         }
         list
     }

@@ -256,8 +256,13 @@ pub(super) struct TaskEndReason {
 pub(super) struct TaskInfo {
     #[serde(rename = "Task ID")]
     pub id: u64,
+    /// Its number among the tasks of the attempt of its stage. Another attempt has the tasks of
+    /// the partitions that are missing, and numbers them from 0.
     #[serde(rename = "Index")]
     pub index: u32,
+    /// Absent before Spark 3.3; negative if it is unknown.
+    #[serde(rename = "Partition ID", default)]
+    pub partition: Option<i32>,
     #[serde(rename = "Attempt")]
     pub attempt: u32,
     #[serde(rename = "Launch Time")]
@@ -273,6 +278,13 @@ pub(super) struct TaskInfo {
     /// 0 while the task runs.
     #[serde(rename = "Finish Time", default)]
     pub finished: u64,
+}
+
+impl TaskInfo {
+    /// Its partition, if the event has it.
+    pub fn partition(&self) -> Option<u32> {
+        self.partition.and_then(|partition| u32::try_from(partition).ok())
+    }
 }
 
 /// An amount. Spark's clocks may run back, and its differences of times be negative: such amounts

@@ -1,12 +1,12 @@
 //! An event log that has been read.
 
 use super::error::EventLogError;
-use super::model::{Executor, NamedStage, Stage, Task, TaskFigures};
+use super::model::{Executor, NamedStage, Stage, Task, TaskFigures, TaskStatus};
 use super::settings::Settings;
 use gordon_units::Ns;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Times of damaged logs are thousands of years apart.
@@ -143,6 +143,36 @@ impl EventLog {
                  without waiting for shuffle data is taken, an upper bound",
                 self.estimated_cpu
             ));
+        }
+    }
+
+    /// Finds the partitions of tasks of later attempts of stages, which have only a number in their
+    /// attempt: an attempt has the partitions that have not succeeded, in order. Where an attempt
+    /// has more tasks than that, it also has partitions whose output was lost, and its tasks keep
+    /// their numbers.
+    pub(super) fn find_partitions(&mut self, stages: &BTreeMap<(u32, u32), Stage>) {
+        let mut by_attempt: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
+        for (index, task) in self.tasks.iter().enumerate() {
+            by_attempt.entry((task.stage, task.stage_attempt)).or_default().push(index);
+        }
+        // By stage: the partitions that have succeeded.
+        let mut done: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for ((stage, attempt), indices) in by_attempt {
+            let done = done.entry(stage).or_default();
+            let partitions = stages.get(&(stage, 0)).map_or(0, |first| first.partitions);
+            let missing = (0..partitions).filter(|partition| !done.contains(partition));
+            let in_order: Vec<u32> = missing.take(self.tasks.len()).collect();
+            let of = |task: &Task| in_order.get(task.partition as usize).copied();
+            let is_known = indices.iter().all(|index| of(&self.tasks[*index]).is_some());
+            for index in indices {
+                let task = &mut self.tasks[index];
+                if attempt > 0 && is_known {
+                    task.partition = of(task).unwrap_or(task.partition);
+                }
+                if task.status == TaskStatus::Success {
+                    done.insert(task.partition);
+                }
+            }
         }
     }
 

@@ -123,7 +123,7 @@ pub struct Task {
     /// The attempt of its stage.
     pub stage_attempt: u32,
     /// Its partition.
-    pub index: u32,
+    pub partition: u32,
     /// Number of the attempt at its partition, from 0.
     pub attempt: u32,
     /// Its executor.

@@ -9,12 +9,13 @@ use super::events::{
 use super::files::{LogFiles, codec};
 use super::log::EventLog;
 use super::model::{
-    CachedRdd, Executor, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
+    CachedRdd, Executor, FIGURES, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
 };
 use super::stage_name::{QueryPlan, StageOperators};
 use crate::formats::{FormatError, open_input, sizes};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
+use serde::de::Error as _;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read as _};
 use std::path::Path;
@@ -24,6 +25,8 @@ use std::sync::atomic::Ordering;
 const LONGEST: u64 = 1 << 28;
 /// Distinct names of ignored events; further ones are counted as `others`.
 const NAMES: usize = 256;
+/// The largest sum of the amounts of tasks. Totals below it do not overflow.
+const LARGEST: u64 = 1 << 62;
 /// Bytes of the longest magic number of a compression.
 const MAGIC: usize = 8;
 /// Events with the plan of a SQL query, and with what adaptive execution makes of it.
@@ -83,8 +86,13 @@ struct Reader {
     has_start: bool,
     /// Indices of the tasks whose figures have no CPU time.
     without_cpu: Vec<usize>,
+    /// Whether a task of a later attempt of its stage has no partition, but only its number in the
+    /// attempt.
+    lacks_partitions: bool,
     /// Tasks whose output was lost with their executor, and that are repeated.
     resubmitted: u64,
+    /// The sum of the largest amount of each task.
+    amounts: u64,
 }
 
 /// How a line was used.
@@ -268,7 +276,7 @@ impl Reader {
                     self.running.insert(task.id, task);
                 }
             }
-            "SparkListenerTaskEnd" => self.task_end(parse(text)?),
+            "SparkListenerTaskEnd" => self.task_end(parse(text)?)?,
             QUERY_START | QUERY_UPDATE => match parse::<QueryPlanEvent>(text) {
                 Ok(event) => {
                     let plan = self.plans.entry(event.execution_id).or_default();
@@ -383,11 +391,12 @@ impl Reader {
             });
         }
         self.stage(stage, stage_attempt);
+        self.lacks_partitions |= stage_attempt > 0 && info.partition().is_none();
         Task {
             id: info.id,
             stage,
             stage_attempt,
-            index: info.index,
+            partition: info.partition().unwrap_or(info.index),
             attempt: info.attempt,
             executor: self.name(&info.executor),
             host: self.name(&info.host),
@@ -401,16 +410,23 @@ impl Reader {
         }
     }
 
-    fn task_end(&mut self, event: TaskEnd) {
+    fn task_end(&mut self, event: TaskEnd) -> Result<(), serde_json::Error> {
         let TaskEnd { stage, attempt, reason, info, executor, metrics } = event;
+        let found = metrics.as_ref().map(figures);
+        let largest = found.iter().flat_map(|found| FIGURES.map(|(_, of)| of(found))).max();
+        let amounts = self.amounts.saturating_add(largest.unwrap_or(0));
+        if amounts > LARGEST {
+            return Err(serde_json::Error::custom("an amount of the task is impossible"));
+        }
+        self.amounts = amounts;
         // A second end of a task that had succeeded: its executor was lost with its output.
         if reason.reason == "Resubmitted" {
             self.resubmitted += 1;
-            return;
+            return Ok(());
         }
         if !self.ended.insert(info.id) {
             self.repeated_ends += 1;
-            return;
+            return Ok(());
         }
         let mut task = self.task(stage, attempt, &info);
         self.running.remove(&task.id);
@@ -421,7 +437,7 @@ impl Reader {
             _ => TaskStatus::Failed,
         };
         task.reason = self.name(&reason.reason);
-        task.figures = metrics.as_ref().map(figures);
+        task.figures = found;
         let has_cpu = metrics.as_ref().is_some_and(|metrics| metrics.cpu_ns.is_some());
         if metrics.is_some() && !has_cpu {
             self.without_cpu.push(self.log.tasks.len());
@@ -431,6 +447,7 @@ impl Reader {
             executor.peak_memory = executor.peak_memory.max(Bytes(peaks.peak()));
         }
         self.log.tasks.push(task);
+        Ok(())
     }
 
     /// Completes the log: sums of stages, and warnings.
@@ -439,6 +456,9 @@ impl Reader {
         let mut log = self.log;
         log.estimate_cpu(&self.without_cpu);
         log.tasks.extend(std::mem::take(&mut self.running).into_values());
+        if self.lacks_partitions {
+            log.find_partitions(&self.stages);
+        }
         let is_empty = self.stages.is_empty() && log.executors.is_empty();
         if !self.has_start && is_empty && log.version.is_empty() {
             let why = "it has no application, no executor and no stage".to_owned();

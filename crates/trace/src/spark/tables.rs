@@ -184,7 +184,7 @@ impl EventLog {
             ("task", Arc::new(UInt64Array::from_iter_values(tasks.iter().map(|t| t.id)))),
             ("stage", u32s(|t| t.stage)),
             ("stage_attempt", u32s(|t| t.stage_attempt)),
-            ("partition", u32s(|t| t.index)),
+            ("partition", u32s(|t| t.partition)),
             ("attempt", u32s(|t| t.attempt)),
             ("executor", texts(|t| t.executor)),
             ("host", texts(|t| t.host)),

@@ -64,7 +64,7 @@ impl<'a> JobModel<'a> {
         let traces = JobTraces::new(survey, streams, replays)?;
         let secs_per_byte = |patterns: OpPatterns| {
             let of_place = |place: &Place<'a>| {
-                let rate = traces.times(place.storage).bandwidth(patterns);
+                let rate = traces.times(place.storage).bandwidth(patterns, true);
                 rate.map_or(0.0, |rate| 1.0 / rate)
             };
             space.places.iter().map(of_place).collect::<Vec<f64>>()

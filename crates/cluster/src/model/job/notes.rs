@@ -30,6 +30,17 @@ pub(super) fn warnings(traces: &JobTraces<'_>, space: &MachineSpace<'_>) -> Vec<
                 .into(),
         );
     }
+    let has_gaps = |stream: &JobStream| stream.stream.trace.manifest().has_gaps();
+    if streams.len() > 1
+        && let Some(stream) = streams.iter().find(|stream| has_gaps(stream))
+    {
+        list.push(format!(
+            "{}: time is missing within the record of a node, so that nothing says which samples \
+             of the nodes are of the same time from there on: how many nodes worked together is \
+             unknown, and is not in the ranges",
+            stream.stream.path.display()
+        ));
+    }
     let mut assumed = streams.iter().zip(references).filter(|(_, of)| of.is_assumed);
     if let Some((stream, _)) = assumed.next() {
         let model = &stream.stream.trace.manifest().machine.cpu_model;

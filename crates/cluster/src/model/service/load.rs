@@ -118,11 +118,14 @@ impl ServiceLoad {
 
     /// Memory of each of `nodes` nodes, by the measures of [`Rates::memory`]: that of the recorded
     /// node with most, and of fewer nodes their share of all. More nodes do not need less each.
+    /// Samples whose memory was not recorded do not count.
     pub fn memory(&self, nodes: u32) -> [Series; 3] {
         [0, 1, 2].map(|of| {
-            self.series(|sample| {
-                sample.most.memory[of].max(sample.sum.memory[of] / f64::from(nodes))
-            })
+            let recorded = self.samples.iter().filter(|sample| sample.most.memory[1] > 0.0);
+            Series::new(recorded.map(|sample| {
+                let each = sample.sum.memory[of] / f64::from(nodes);
+                (sample.most.memory[of].max(each), sample.secs)
+            }))
         })
     }
 
@@ -222,5 +225,12 @@ mod tests {
         let load = ServiceLoad::new(&nodes).unwrap();
         let of = |nodes| load.memory(nodes)[1].peak();
         assert_eq!([1, 2, 4].map(of), [10.0, 6.0, 6.0]);
+    }
+
+    #[test]
+    fn samples_without_memory_do_not_lower_the_memory_in_use() {
+        let load = ServiceLoad::new(&[node(0.0, 1.0, &[0.0, 0.0, 0.0, 4.0])]).unwrap();
+        let [_, used, _] = load.memory(1);
+        assert_eq!((used.mean(), used.p99()), (4.0, 4.0));
     }
 }

@@ -76,8 +76,8 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
     let memory = match traces.memory() {
         Some(_) => "only machines with as much as the recorded one are judged",
         None => {
-            "no design is known to keep up. Give the recorded machine with --reference, so that \
-             machines with as much memory as it has are judged"
+            "no design is known to keep up. Give the recorded machine, as one of the surveyed \
+             space, with --reference, so that machines with as much memory as it has are judged"
         }
     };
     let missing = [

@@ -105,7 +105,13 @@ fn load_report(traces: &ServiceTraces<'_>) -> LoadReport {
         Demand { mean: series.mean(), p99: series.p99(), peak: series.peak() }
     };
     let of_sum = |of: fn(&Rates) -> f64| demand(&|sample| of(&sample.sum));
-    let memory = |of: usize| load.recorded.memory.then(|| demand(&|sample| sample.most.memory[of]));
+    let memory = |of: usize| {
+        load.recorded.memory.then(|| {
+            let recorded = load.samples.iter().filter(|sample| sample.most.memory[1] > 0.0);
+            let series = Series::new(recorded.map(|sample| (sample.most.memory[of], sample.secs)));
+            Demand { mean: series.mean(), p99: series.p99(), peak: series.peak() }
+        })
+    };
     let full = ["cpu", "disk", "network"].into_iter().zip(load.full());
     LoadReport {
         nodes: load.nodes,

@@ -412,18 +412,19 @@ impl AppTask {
         let TaskFigures { run, deserialize, .. } = figures;
         let ended = task.ended.unwrap_or(task.started);
         // Clocks of driver and executor differ, so the sum may exceed what the driver saw.
-        let wall = ended.saturating_sub(task.started).max(run + deserialize);
+        let ran = run + deserialize;
+        let wall = ended.saturating_sub(task.started).max(ran);
         Self {
             started: 0.0,
             wall: wall.as_secs(),
-            scheduling: wall.saturating_sub(run + deserialize).as_secs(),
+            scheduling: wall.saturating_sub(ran).as_secs(),
             // A thread cannot compute for longer than it runs.
-            cpu: figures.cpu.min(run + deserialize).as_secs(),
+            cpu: figures.cpu.min(ran).as_secs(),
             gc: figures.gc.as_secs(),
             fetch: figures.fetch_wait.as_secs(),
             concurrent: 1.0,
             first: First::No,
-            partition: task.index,
+            partition: task.partition,
             block: Block::No,
             input: bytes(figures.input),
             shuffled: bytes(figures.shuffle_local) + bytes(figures.shuffle_remote),
@@ -594,7 +595,7 @@ impl Kept {
                 (TaskStatus::Unfinished, _) => &mut left_out.unfinished,
                 (TaskStatus::Success, None) => &mut left_out.without_figures,
                 _ if task.ended.is_some_and(|ended| ended <= start) => &mut left_out.before,
-                _ => match kept.entry((task.stage, task.index)) {
+                _ => match kept.entry((task.stage, task.partition)) {
                     Entry::Vacant(place) => {
                         place.insert(index);
                         continue;

@@ -29,7 +29,7 @@ use crate::space::measured::{MeasuredStorage, READS, WRITES};
 use crate::space::node::{StoragePower, StorageWork, storage_power};
 use crate::space::part_times::part_times;
 use crate::space::reference::TraceReference;
-use crate::space::resources::{Rate, StorageTimes};
+use crate::space::resources::{BURST, Rate, StorageTimes};
 use crate::space::storage::Storage;
 use crate::space::wear::NewDrives;
 use crate::space::whole::WholePower;
@@ -58,8 +58,8 @@ pub struct TasksModel<'a> {
     warm_ups: Vec<WarmUp>,
     /// Whether stages have more or fewer tasks on clusters with other numbers of slots.
     has_followers: bool,
-    /// By place: bytes a second that its storage reads and writes.
-    storages: Vec<[f64; 2]>,
+    /// By place.
+    storages: Vec<StorageRates>,
     /// By place.
     drives: Vec<Drives>,
     /// By place: power of its simulated storage, if any.
@@ -147,6 +147,32 @@ impl Answer {
     }
 }
 
+/// Bytes a second that a storage reads and writes.
+struct StorageRates {
+    /// Of a volume, those of its burst.
+    burst: [f64; 2],
+    sustained: [f64; 2],
+}
+
+impl StorageRates {
+    /// The mean rates while `bytes` are read and written: a volume has its burst bandwidth until
+    /// it has been busy for [`BURST`].
+    fn mean(&self, bytes: [f64; 2]) -> [f64; 2] {
+        let busy = secs(bytes, self.burst);
+        if busy <= BURST {
+            return self.burst;
+        }
+        let share = BURST / busy;
+        let of = |op: usize| share / self.burst[op] + (1.0 - share) / self.sustained[op];
+        [0, 1].map(|op| 1.0 / of(op))
+    }
+}
+
+/// Seconds in which a storage reads and writes `bytes` at `rates`.
+fn secs(bytes: [f64; 2], rates: [f64; 2]) -> f64 {
+    bytes[0] / rates[0] + bytes[1] / rates[1]
+}
+
 impl<'a> TasksModel<'a> {
     /// Prepares the designs.
     ///
@@ -177,12 +203,12 @@ impl<'a> TasksModel<'a> {
                 part: at.map(|at| &times[at]),
                 measured: file.and_then(|file| survey.catalogue.measured.get(file)),
             };
-            [READS, WRITES].map(|op| times.bandwidth(op))
+            [true, false].map(|has_burst| [READS, WRITES].map(|op| times.bandwidth(op, has_burst)))
         };
         let reference = reference_of(survey, streams);
         let machine = reference.machine.map(|at| &survey.catalogue.machines[at]);
         let of_machine = machine.and_then(|machine| {
-            let [read, write] = bandwidths(&machine.storage[0].0);
+            let [[read, write], _] = bandwidths(&machine.storage[0].0);
             Some([read?, write?])
         });
         let storage = match (survey.storage_rate, of_machine) {
@@ -210,7 +236,11 @@ impl<'a> TasksModel<'a> {
             application.missed(),
         );
         let sum = |of: fn(&TaskDemand) -> f64| work.demands.iter().map(of).sum::<f64>();
-        let known = |table: &StorageTable| bandwidths(table).map(|rate| rate.unwrap_or(UNLIMITED));
+        let known = |table: &StorageTable| {
+            let rates = bandwidths(table).map(|of| of.map(|rate| rate.unwrap_or(UNLIMITED)));
+            let [burst, sustained] = rates;
+            StorageRates { burst, sustained }
+        };
         let mut model = Self {
             survey,
             space,
@@ -293,9 +323,9 @@ impl<'a> TasksModel<'a> {
         let place = &self.space.machines.places[design.place];
         let cores = f64::from(*design.machine.cores);
         let speeds = speeds(design.machine, cores, self.has_gains(design));
-        let storage = self.storages[design.place];
         let memory = design.machine.memory.0 as f64;
         let held = Held::of(&self.needs, &executor, nodes, Some(memory));
+        let storage = self.storages[design.place].mean(self.moved_by(&held, nodes));
         let driver = self.survey.driver_speed;
         let node = node(&executor, speeds, storage, place.network, held, &self.traced, driver);
         let is_scattered = self.survey.scattered_input;
@@ -387,6 +417,13 @@ impl<'a> TasksModel<'a> {
         (self.moved.iter().sum::<f64>() / f64::from(nodes) / GIB).ceil()
     }
 
+    /// Bytes that the storage of each node reads and writes.
+    fn moved_by(&self, held: &Held, nodes: u32) -> [f64; 2] {
+        let [read, written] = self.moved;
+        let read = read + self.shuffled * held.shuffle_on_disk;
+        [read, written].map(|bytes| bytes / f64::from(nodes))
+    }
+
     fn doubts(&self, design: &MachineDesign<'_>, cluster: &Cluster, critical_path: f64) -> Doubts {
         let nodes = f64::from(cluster.nodes);
         let lone = cluster.node.lone_ratio;
@@ -394,7 +431,6 @@ impl<'a> TasksModel<'a> {
             true => UNKNOWN_SPEED,
             false => speed_error(lone),
         };
-        let [read, write] = cluster.node.storage;
         let is_traced = self.is_reference(design, cluster.nodes);
         let held = &cluster.node.held;
         let speed_of_all =
@@ -409,8 +445,8 @@ impl<'a> TasksModel<'a> {
             all_disk: match is_traced {
                 true => 0.0,
                 false => {
-                    let shuffled = self.shuffled * held.shuffle_on_disk;
-                    ((self.moved[0] + shuffled) / read + self.moved[1] / write) / nodes
+                    let rates = self.storages[design.place].sustained;
+                    secs(self.moved_by(held, cluster.nodes), rates)
                 }
             },
             all_network: self.shuffled * (1.0 - 1.0 / nodes) / nodes / cluster.node.network,
@@ -596,4 +632,19 @@ fn assumed_warm_up(warm_ups: &[WarmUp], outcome: &Outcome) -> [f64; 2] {
         }
     }
     sums.map(|secs| secs * outcome.alone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_has_its_burst_until_it_has_been_busy_for_half_an_hour() {
+        let rates = StorageRates { burst: [100.0, 50.0], sustained: [10.0, 5.0] };
+        assert_eq!(rates.mean([90_000.0, 45_000.0]), rates.burst);
+        // 3600 s at the burst rates: half of the bytes take ten times as long.
+        let bytes = [180_000.0, 90_000.0];
+        let mean = rates.mean(bytes);
+        assert!((secs(bytes, mean) - (1800.0 + 18_000.0)).abs() < 1e-6, "{mean:?}");
+    }
 }

@@ -46,8 +46,6 @@ impl Counters {
         if cores.is_empty() {
             return activity;
         }
-        let count = u32::try_from(cores.len()).unwrap_or(u32::MAX);
-        activity.cores.insert(Ns::ZERO, count);
         let of_cpu = self.0.iter().filter(|((metric, ..), _)| *metric == CPU);
         let times: BTreeSet<Ns> = of_cpu.flat_map(|(_, points)| points.keys().copied()).collect();
         let mut times = times.into_iter();
@@ -72,7 +70,14 @@ impl Counters {
             }
             start = end;
         }
+        activity.cores = self.cores_over(spans.iter().map(|(start, end, _)| (*start, *end)));
         activity.without = self.without();
+        if !self.has_mode("system") {
+            activity.notes.push(
+                "counters: the series lack the mode system, so the time of the kernel counts as 0"
+                    .into(),
+            );
+        }
         let follows_clock = follows_clock(&spans);
         for (start, end, spent) in spans {
             let shares = shares(&spent, (end - start).as_secs(), follows_clock);
@@ -97,12 +102,37 @@ impl Counters {
         activity
     }
 
+    /// The number of cores that have counters, from the start of each of these spans in which it
+    /// changes.
+    fn cores_over(&self, spans: impl Iterator<Item = (Ns, Ns)>) -> BTreeMap<Ns, u32> {
+        let of_idle =
+            self.0.iter().filter(|((metric, _, mode), _)| *metric == CPU && mode == "idle");
+        let lives = of_idle.filter_map(|(_, points)| {
+            Some((*points.first_key_value()?.0, *points.last_key_value()?.0))
+        });
+        let lives: Vec<(Ns, Ns)> = lives.collect();
+        let mut found = BTreeMap::new();
+        let mut last = 0;
+        for (start, end) in spans {
+            let is_there = |(first, last): &&(Ns, Ns)| *first <= start && end <= *last;
+            let count = u32::try_from(lives.iter().filter(is_there).count()).unwrap_or(u32::MAX);
+            if count > 0 && count != last {
+                found.insert(start, count);
+                last = count;
+            }
+        }
+        found
+    }
+
+    fn has_mode(&self, wanted: &str) -> bool {
+        self.0.keys().any(|(metric, _, mode)| *metric == CPU && mode == wanted)
+    }
+
     /// The columns whose counters no series of the host has.
     fn without(&self) -> BTreeSet<&'static str> {
-        let has_mode =
-            |wanted: &str| self.0.keys().any(|(metric, _, mode)| *metric == CPU && mode == wanted);
         let modes = [("iowait", "iowait_ns"), ("steal", "steal_ns")];
-        let modes = modes.into_iter().filter(|(mode, _)| !has_mode(mode)).map(|(_, name)| name);
+        let modes = modes.into_iter().filter(|(mode, _)| !self.has_mode(mode));
+        let modes = modes.map(|(_, name)| name);
         let metrics = [
             (DISCARDS, "discards"),
             (DISCARD_SECTORS, "discard_bytes"),

@@ -178,8 +178,8 @@ fn add(series: Series, recorded: &mut Recorded) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns an error for a core without idle time, whose busy share is unknown, and for inputs in
-/// which no series is of node_exporter. `first` is the first input.
+/// Returns an error for a core without idle time or time of programs, whose busy share is unknown,
+/// and for inputs in which no series is of node_exporter. `first` is the first input.
 pub(super) fn check(recorded: &Recorded, first: &Path) -> Result<(), ActivityError> {
     if recorded.series.is_empty() && recorded.skipped.series > 0 {
         let why = format!(
@@ -189,12 +189,13 @@ pub(super) fn check(recorded: &Recorded, first: &Path) -> Result<(), ActivityErr
         return Err(ActivityError::Content { path: first.to_owned(), why, hint: HINT });
     }
     for (host, of_host) in &recorded.series {
-        let modes = of_host.keys().filter(|(metric, ..)| *metric == CPU);
-        let has_idle =
-            |core: &str| of_host.contains_key(&(CPU, core.to_owned(), "idle".to_owned()));
-        if let Some((_, core, _)) = modes.into_iter().find(|(_, core, _)| !has_idle(core)) {
-            let why = format!("{host}: {CPU} of core {core} lacks the mode idle");
-            return Err(ActivityError::Content { path: first.to_owned(), why, hint: HINT });
+        for (_, core, _) in of_host.keys().filter(|(metric, ..)| *metric == CPU) {
+            for mode in ["idle", "user"] {
+                if !of_host.contains_key(&(CPU, core.clone(), mode.to_owned())) {
+                    let why = format!("{host}: {CPU} of core {core} lacks the mode {mode}");
+                    return Err(ActivityError::Content { path: first.to_owned(), why, hint: HINT });
+                }
+            }
         }
     }
     Ok(())
