@@ -92,6 +92,7 @@ def bill_doubts(draws: str) -> str:
 def bill_ranking(draws: str) -> str:
     """How often each design is the best one (JSON), by the draws (JSON) of the inputs of all."""
 
+def io_uring_error() -> str | None: ...
 def sort_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def io_target(path: str) -> str:
     """What a file or a block device is."""

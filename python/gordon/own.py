@@ -2,12 +2,14 @@
 
 import re
 import runpy
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gordon.errors import GordonError
+from gordon.untyped import Given
 
 #: Between the file and the class of a policy: `mine.py:Fifo`.
 _MARK = ".py:"
@@ -30,7 +32,7 @@ def named(policy: str | P, methods: Sequence[str]) -> str | P:
         raise GordonError(
             f"no file {path}", "FILE.py:CLASS, the file and the class", kind="missing-file"
         )
-    found = runpy.run_path(path)
+    found = _run(path)
     if not callable(found.get(name)):
         classes = sorted(key for key, value in found.items() if isinstance(value, type))
         *some, last = methods
@@ -43,6 +45,22 @@ def named(policy: str | P, methods: Sequence[str]) -> str | P:
         )
     chosen: P = found[name]
     return chosen
+
+
+def _run(path: str) -> Given:
+    """The names that a file defines. Modules next to it can be imported, as for a program."""
+    folder = str(Path(path).resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        return runpy.run_path(path)
+    except Exception as error:
+        raise GordonError(
+            f"{path}: {type(error).__name__}: {error}",
+            "GORDON_DEBUG=1 to get the line",
+            kind="failed-policy",
+        ) from error
+    finally:
+        sys.path.remove(folder)
 
 
 def name_of(policy: object) -> str:

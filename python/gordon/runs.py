@@ -85,7 +85,7 @@ def check_names(names: Sequence[str]) -> None:
     if len(names) < 2:
         raise GordonError(
             "a comparison needs at least two devices",
-            "names of presets, or TOML files",
+            "names of presets, or TOML files, after the trace or --pattern",
             kind="too-few-devices",
         )
     for name in names:

@@ -9,15 +9,19 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import gordon
 from serving import ENV, MIB, Serve, clean, need
 
-from conftest import Run
+from conftest import Run, raises
 
 
 @pytest.fixture(autouse=True)
@@ -376,6 +380,7 @@ def test_insecure_serves_beyond_this_machine_without_tls(image: str, serve: Serv
         (("serve", "flash.img", "--listen", "0.0.0.0:0"), ("TLS",)),
         (("serve", "flash.img", "--listen", "nowhere"), ("nowhere is not an address",)),
         (("stat", "--socket", "none"), ("none", "gordon block serve")),
+        (("stat", "--url", "http://127.0.0.1:1"), ("127.0.0.1:1", "gordon block serve")),
         (("check", "foreign.img"), ("foreign.img",)),
         (("wear", "flash.img", "--plot", "wear.txt"), ("wear.txt",)),
     ],
@@ -402,6 +407,32 @@ def test_an_image_is_served_once(run: Run, image: str, serve: Serve) -> None:
         assert ran.status == 1
         assert "in use" in ran.err
     server.stop()
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(404, '{"detail": "not found"}'), (200, "[]"), (200, '{"a": 1}')]
+)
+def test_the_status_of_another_server_is_an_error(run: Run, status: int, body: str) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        ran = run("block", "stat", "--url", f"http://127.0.0.1:{server.server_port}")
+    ran.refused("not-served", "cannot read the status of a device")
+
+
+def test_a_status_has_one_place() -> None:
+    both: dict[str, Any] = {"socket": "s", "url": "u"}
+    for places in ({}, both):
+        with raises("exclusive-options"):
+            gordon.block.stat(**places)
 
 
 def test_usage(run: Run, image: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gordon import doctor
+from gordon import _core, doctor
 from gordon.energy import find
 from gordon.run import local
 
@@ -60,6 +60,12 @@ def test_io_uring_that_is_denied_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pa
     setting = tmp_path / "io_uring_disabled"
     setting.write_text("2\n")
     monkeypatch.setattr(doctor, "_URING", setting)
-    assert _found("io_uring")["hint"] == "sysctl kernel.io_uring_disabled=0"
-    setting.unlink()
+    monkeypatch.setattr(_core, "io_uring_error", lambda: "Operation not permitted")
+    denied = _found("io_uring")
+    assert denied["state"] == "partly"
+    assert denied["hint"] == "sysctl kernel.io_uring_disabled=0"
+    # As in a container, whose profile denies the call.
+    setting.write_text("0\n")
+    assert _found("io_uring")["hint"] == "a container whose seccomp profile permits io_uring"
+    monkeypatch.setattr(_core, "io_uring_error", lambda: None)
     assert _found("io_uring")["state"] == "yes"

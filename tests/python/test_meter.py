@@ -20,6 +20,7 @@ from gordon.energy import battery, find, hwmon, ipmi, model, nvml, rapl, redfish
 from gordon.energy.command import Command
 from gordon.energy.counter import Counter, unreadable
 from gordon.energy.meter import Candidate, Meter
+from gordon.energy.series import Series
 from limits import PATIENCE_S
 from meters import JOULE, Clock, proc, set_joules, write, zone
 
@@ -346,7 +347,17 @@ def test_redfish_in_both_forms(monkeypatch: pytest.MonkeyPatch) -> None:
         meter.read()
 
 
-@pytest.mark.parametrize("url", ["bmc/power", "ftp://bmc/", "http://root:pass@bmc/power"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "bmc/power",
+        "ftp://bmc/",
+        "http://root:pass@bmc/power",
+        "https://root@bmc:70000/power",
+        "https://root:pass@bmc:x/power",
+        "http://[x",
+    ],
+)
 def test_redfish_wants_an_address_without_a_password(url: str) -> None:
     with raises("bad-url") as error:
         redfish.Redfish(url)
@@ -448,6 +459,8 @@ def test_redfish_power_of_zero_is_not_a_sample() -> None:
         ("time_s,watts\nnan,5\n", "bad-log", ":2: time_s `nan`"),
         ("time_s,watts\n2,1\n1,1\n", "bad-log", ":3: time_s"),
         ("time_s,watts\n", "bad-log", "samples"),
+        ("watts,time_s\n5\n", "bad-log", ":2: time_s or watts"),
+        ("\0", "bad-log", "time_s and watts"),
     ],
 )
 def test_a_file_that_is_not_a_log_is_an_error(
@@ -456,6 +469,23 @@ def test_a_file_that_is_not_a_log_is_an_error(
     (tmp_path / "log.csv").write_text(text)
     with raises(kind, "log.csv", where):
         find.named(f"replay:{tmp_path / 'log.csv'}")
+
+
+def test_a_log_of_another_program_is_an_error(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_bytes("time_s,watts\n1,5\n".encode("utf-16"))
+    with raises("bad-log", "log.csv: not CSV in UTF-8"):
+        find.named(f"replay:{log}")
+
+
+def test_a_reading_without_a_value_is_not_the_last_one(tmp_path: Path) -> None:
+    proc(tmp_path, 0, 0)
+    meter = find.named("model", tmp_path)
+    series = Series(meter)
+    series.add(1.0, [5.0] * len(meter.channels))
+    assert series.empty_at < 1.0
+    series.add(2.0, [None] * len(meter.channels))
+    assert (series.times, series.empty_at, series.missed) == ([1.0], 2.0, [])
 
 
 def test_the_model_is_parts_times_activity(tmp_path: Path) -> None:

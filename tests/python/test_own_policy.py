@@ -125,6 +125,52 @@ def test_a_class_in_a_file_is_a_policy_of_the_commands(
     assert "Mine" in ran.err
 
 
+def test_a_file_of_a_policy_imports_modules_next_to_it(trace: str, tmp_path: Path) -> None:
+    (tmp_path / "queues_of_a_test.py").write_text(FILE)
+    file = tmp_path / "mine.py"
+    file.write_text("from queues_of_a_test import Mine\n")
+    how: dict[str, Any] = {"dram": "3000B", "columns": COLUMNS}
+    mine: Any = f"{file}:Mine"
+    found = gordon.cache.replay(trace, policy=mine, **how)
+    assert found["misses"] == gordon.cache.replay(trace, policy="fifo", **how)["misses"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("class Mine", "SyntaxError"), ("import no_such_module", "ModuleNotFoundError")],
+)
+def test_a_file_of_a_policy_that_does_not_run_is_one_error(
+    trace: str, tmp_path: Path, run: Run, text: str, error: str
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    words = ("cache", "replay", trace, "--columns", COLUMNS, "--dram", "3000B")
+    ran = run(*words, "--policy", f"{file}:Mine")
+    ran.refused("failed-policy", f"mine.py: {error}")
+
+
+def test_policies_of_one_name_are_refused(trace: str, tmp_path: Path) -> None:
+    files = [tmp_path / "one.py", tmp_path / "two.py"]
+    for file in files:
+        file.write_text(FILE)
+    with raises("same-name", "two policies have the name Mine"):
+        gordon.cache.sweep(
+            trace, policies=[f"{file}:Mine" for file in files], dram="1MiB", columns=COLUMNS
+        )
+
+
+def test_one_policy_needs_no_list(trace: str) -> None:
+    swept = gordon.cache.sweep(trace, policies=Fifo, dram="2000B", columns=COLUMNS)
+    assert [point["policy"] for point in swept["points"]] == ["Fifo"]
+
+
+def test_standard_input_is_read_once(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(FILE)
+    words = ("cache", "sweep", "-", "--columns", COLUMNS, "--dram", "2000B")
+    run(*words, "--policy", f"lru,{file}:Mine").refused("unseekable", "standard input")
+
+
 def test_a_bad_policy_is_one_error(trace: str, tmp_path: Path) -> None:
     class Wrong(Fifo):
         def evict(self) -> int:

@@ -108,6 +108,20 @@ def test_what_costs_less_to_buy_and_less_a_year_is_never_paid_back(result: Repli
         assert bool(one["reason"]) == is_never
 
 
+def test_equal_prices_are_paid_back_at_once_or_never() -> None:
+    options: dict[str, Any] = LOAD | {"buffer": "256MiB", "rates": [], "flash_price": 100}
+    for one in gordon.cost.replicas(**options, disk_price=100)["payback"]:
+        assert one["price_difference"] == 0
+        assert (one["years"] == 0) == ((one["per_year_difference"] or 0) < 0)
+        assert (one["years"] is None) == bool(one["reason"])
+
+
+@pytest.mark.parametrize("rate", ["1W", "2.4GHz", "x"])
+def test_a_rate_is_a_factor(rate: str) -> None:
+    with raises("bad-number", f"--rates: `{rate}` is not a number"):
+        gordon.cost.replicas(**LOAD, buffer="256MiB", rates=[rate])
+
+
 def test_disks_that_wear_out_by_waking_do_not_pay_by_their_electricity(result: Replicas) -> None:
     # A wake-up every 256 s is 123,000 a year, of 50,000 in all.
     copies = result["arrangements"][2]["devices"][1]
@@ -205,7 +219,7 @@ def test_bad_options_are_refused(run: Run, tmp_path: Path) -> None:
     refused("--max-age", "0s", kind="impossible", named="--max-age")
     refused("--link", "fast", kind="bad-quantity", named="--link fast")
     refused("--link", "0Gb", kind="bad-number", named="--link 0Gb")
-    refused("--rates", "1,x", kind="bad-quantity", named="--rates")
+    refused("--rates", "1,x", kind="bad-number", named="--rates")
     refused("--rates", "-1", kind="impossible", named="--rates")
     refused("--replicas", "1", kind="", named="--replicas", status=2)
     refused("--price-kwh", "-1", kind="", named="--price-kwh", status=2)

@@ -172,6 +172,9 @@ def test_a_file_of_hosts_has_each_host_once(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with raises("no-hosts"):
         capture.hosts_of(path)
+    path.write_bytes(b"\x7fELF\xff")
+    with raises("no-hosts", "not text"):
+        capture.hosts_of(path)
     path.write_text("a  # the first\n\nb\n")
     assert capture.hosts_of(path) == ["a", "b"]
 

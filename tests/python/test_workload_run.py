@@ -351,6 +351,23 @@ def test_a_server_of_spark_connect_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("hosts", "via", "what"),
+    [(True, None, "reaches the hosts"), (False, "ssh {host}", "none is named")],
+)
+def test_hosts_and_the_command_that_reaches_them_belong_together(
+    tmp_path: Path, hosts: bool, via: str | None, what: str
+) -> None:
+    file = tmp_path / "hosts"
+    file.write_text("a\n")
+    cluster: Any = gordon.workload.Cluster(
+        "spark://127.0.0.1:1", ["file:///etc/hosts"], "file:///x", via, file if hosts else None
+    )
+    with raises("bad-via", what):
+        gordon.workload.run("grep-simple", tmp_path / "run", cluster=cluster)
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_error_of_a_job_that_spark_gave_up_is_its_last_cause() -> None:
     text = (
         "An error occurred.\n: X: aborted\n\tat a\nCaused by: java.io.IOException: no luck\n\tat b"

@@ -35,10 +35,11 @@ use pyo3::prelude::*;
 use std::str::FromStr;
 
 /// The functions and classes that exist on Linux only.
-const NEEDS_LINUX: [&str; 18] = [
+const NEEDS_LINUX: [&str; 19] = [
     "trace_record",
     "NodeCapture",
     "sort_run",
+    "io_uring_error",
     "io_target",
     "io_probe",
     "io_characterise",

@@ -46,7 +46,7 @@ pub use generate::{Generate, Generated, Records, generate};
 pub use gordon_units::Progress;
 pub use incore::InCore;
 pub use job::{Job, Partial, Settings};
-pub use mechanism::Io;
+pub use mechanism::{Io, io_uring_error};
 pub use plan::{Method, Plan, Transfers};
 pub use report::{Phase, SortReport};
 pub use validate::{Validated, read_summaries, validate, write_summary};

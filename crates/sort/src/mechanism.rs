@@ -22,6 +22,11 @@ pub enum Io {
     Threads,
 }
 
+/// The reason why the system does not let us use io_uring; `None` if it does.
+pub fn io_uring_error() -> Option<String> {
+    Uring::new(1).err().map(|error| error.to_string())
+}
+
 /// Starts to carry out requests, at most `depth` at a time; returns the mechanism in use.
 pub fn serve<'scope, 'env>(
     queue: &'env IoQueue,

@@ -12,6 +12,7 @@ A failure raises `gordon.GordonError`.
 import http.client
 import json
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from os import fspath
 from urllib.parse import urlsplit
 
@@ -233,6 +234,12 @@ def stat(socket: str | None = None, url: str | None = None) -> StatusResult:
 
     Keys are in snake_case and carry their units. Raises GordonError if no device answers.
     """
+    if (socket is None) == (url is None):
+        raise GordonError(
+            "a served device has a socket or a URL, and exactly one of them is to be given",
+            "socket='flash.sock', or url='http://localhost:9000'",
+            kind="exclusive-options",
+        )
     where = url if socket is None else socket
     try:
         if socket is not None:
@@ -243,7 +250,12 @@ def stat(socket: str | None = None, url: str | None = None) -> StatusResult:
             connection = http.client.HTTPConnection(address, timeout=_PATIENCE_S)
         connection.request("GET", "/status")
         response = connection.getresponse()
-        found: BlockStatus = json.loads(response.read())
+        body = response.read()
+        if response.status != HTTPStatus.OK:
+            raise ValueError(f"{response.status} {response.reason}")
+        found: BlockStatus = json.loads(body)
+        if not isinstance(found, dict) or "kind" not in found:
+            raise ValueError("the answer is not of a served device")
     except (OSError, http.client.HTTPException, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise GordonError(

@@ -20,6 +20,7 @@ The core replays the trace (`crates/cache`, `crates/replay`). A failure raises `
 
 import json
 from collections.abc import Sequence
+from os import fspath
 from typing import Any, Literal, Unpack, overload
 
 from gordon import _core
@@ -36,10 +37,11 @@ from gordon.cache.result import (
 )
 from gordon.cache.warmup import warm_up
 from gordon.errors import GordonError
-from gordon.options import Path, Progress, Size, dealt, in_bytes, keywords
+from gordon.options import Path, Progress, Size, dealt, in_bytes, keywords, several
 from gordon.options.caches import FlashCacheOptions, SecondLevel
 from gordon.options.explicit import explicit
 from gordon.options.loads import TraceLoad
+from gordon.own import name_of
 from gordon.reports.cache import CacheReport
 from gordon.sizes import doubling
 
@@ -139,7 +141,7 @@ def replay(
 def sweep(
     trace: Path,
     *,
-    policies: str | Sequence[str | OwnPolicy] = ("lru",),
+    policies: str | OwnPolicy | Sequence[str | OwnPolicy] = ("lru",),
     dram: Size | Sequence[Size],
     flash: Size | Sequence[Size] | None = None,
     cores: Sequence[int] = (),
@@ -164,11 +166,22 @@ def sweep(
 
     The other parameters are those of `replay`.
     """
-    listed = policies.split(",") if isinstance(policies, str) else list(policies)
+    if isinstance(policies, str):
+        listed: list[str | OwnPolicy] = [*policies.split(",")]
+    else:
+        listed = [policies] if callable(policies) else list(policies)
     if listed == ["all"]:
         listed = [name for name, _, _ in _core.cache_policies()]
     chosen = [own.named(policy) for policy in dict.fromkeys(listed)]
     names = [policy for policy in chosen if isinstance(policy, str)]
+    titles = [policy if isinstance(policy, str) else name_of(policy) for policy in chosen]
+    for title in titles:
+        if titles.count(title) > 1:
+            raise GordonError(
+                f"two policies have the name {title}, by which results are told apart",
+                "rename one of the classes",
+                kind="same-name",
+            )
     sizes = doubling(dram, "--dram")
     start = {"warmup": warm_up(warmup)}
     if flash is not None or cores:
@@ -194,6 +207,14 @@ def sweep(
     configs = [common | {"policy": name, "dram": f"{size}B"} for name in names for size in sizes]
     # Built-in policies share one reading of the trace.
     has_only_own = chosen and not names
+    readings = bool(names) + (len(chosen) - len(names)) * len(sizes)
+    if fspath(trace) == "-" and readings > 1:
+        raise GordonError(
+            "-: a policy of your own reads the trace once for each size, and standard input is "
+            "read once",
+            "a file in place of -",
+            kind="unseekable",
+        )
     text = "[]" if has_only_own else _core.cache_sweep(json.dumps(configs), progress)
     swept = iter(json.loads(text))
     replayed: list[CacheReport] = [
@@ -227,10 +248,11 @@ def latency(
     and `loss`, the fraction of the bandwidth that the latency costs. The server is that of `sweep`.
     """
     (load,) = dealt({**options}, TraceLoad)
+    seconds = serving.in_seconds(several(latencies))
     config = load.config(trace) | {"dram": in_bytes(dram, "--dram"), "objects": objects}
     # When requests come does not change what is found.
     replayed = flashcache.run(config, FlashCacheOptions(rate=1.0), "0", progress)
-    return LatencyResult(serving.by_latency(replayed, cores, latencies))
+    return LatencyResult(serving.by_latency(replayed, cores, seconds))
 
 
 @explicit(TraceLoad, without=["repeat"])

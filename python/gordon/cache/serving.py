@@ -16,7 +16,7 @@ from gordon.cache.server import Found, Level, Server, fitted, loss, serve, slow_
 from gordon.errors import GordonError
 from gordon.reports.cache import FlashCacheReport
 
-__all__ = ["by_latency", "served"]
+__all__ = ["by_latency", "in_seconds", "served"]
 
 PAPER_DRAM = 128 << 20
 
@@ -33,17 +33,29 @@ def served(points: Sequence[TwoLevelPoint], cores: Sequence[int]) -> list[TwoLev
     return [{**point, "servers": [_server(point, fit, many) for many in cores]} for point in points]
 
 
+def in_seconds(latencies: Sequence[str]) -> list[float]:
+    """Latencies in seconds. Raises GordonError that names the option."""
+    found = []
+    for text in latencies:
+        try:
+            found.append(_core.parse_ns(text) / 1e9)
+        except GordonError as error:
+            raise GordonError(
+                f"--latencies: {error.message}", error.hint or "100us", kind=error.kind
+            ) from None
+    return found
+
+
 def by_latency(
-    point: FlashCacheReport, cores: Sequence[int], latencies: Sequence[str]
+    point: FlashCacheReport, cores: Sequence[int], latencies: Sequence[float]
 ) -> ByLatency:
-    """Computes servers with the DRAM of a point and a second level of each latency, which serves
-    all misses of DRAM."""
+    """Computes servers with the DRAM of a point and a second level of each latency in seconds,
+    which serves all misses of DRAM."""
     _check(point, cores)
     found = replace(_found(point), flash_misses=0.0, flash_byte_misses=0.0)
     fit = _fitted(found)
     points: list[LatencyPoint] = []
-    for text in latencies:
-        seconds = _core.parse_ns(text) / 1e9
+    for seconds in latencies:
         for many in cores:
             server = replace(fit, cores=many)
             served = serve(server, found, slow_memory(seconds))

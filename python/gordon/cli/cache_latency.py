@@ -6,6 +6,7 @@ import click
 
 from gordon.cli import options
 from gordon.cli.cache_trace import of_trace
+from gordon.cli.trace_input import reading
 from gordon.options import command, only_given
 from gordon.options.caches import SecondLevel
 from gordon.options.outputs import Tables
@@ -32,7 +33,8 @@ def latency(trace: str, to: Tables, **given: Any) -> None:
     from gordon.cli.progress import Progress
 
     output.check(to=to, used=[trace])
-    with Progress("replaying") as progress:
+    reads = reading(trace, given, objects=True)
+    with reads, Progress("replaying") as progress:
         result = cache.latency(trace, progress=progress.tick, **only_given(given))
     output.finish(lambda console: _show(console, result.report), to=to, result=result)
 

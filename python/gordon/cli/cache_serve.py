@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.errors import GordonError
 from gordon.options import command, only_given
 from gordon.options.serving import Content, Control, Memories, Purge, Service
 
@@ -120,4 +121,9 @@ def warm(paths: tuple[str, ...], socket: str, json_path: str | None) -> None:
 
 
 def _lines() -> list[str]:
-    return [line.strip() for line in sys.stdin if line.strip()]
+    try:
+        return [line.strip() for line in sys.stdin if line.strip()]
+    except UnicodeDecodeError:
+        raise GordonError(
+            "-: standard input is not text in UTF-8", "a path in each line", kind="not-text"
+        ) from None

@@ -59,8 +59,9 @@ def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
             cells = []
             for sampler in session.samplers:
                 series = sampler.series
-                failed = series.missed and series.missed[-1][0] > (series.times or [0.0])[-1]
-                watts = None if failed else series.last()
+                failed_at = series.missed[-1][0] if series.missed else series.empty_at
+                is_silent = max(failed_at, series.empty_at) > (series.times or [0.0])[-1]
+                watts = None if is_silent else series.last()
                 cells.append("-" if watts is None else figures(watts))
             at = f"{line * interval_s:8.2f}  "
             console.text(at + "  ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))

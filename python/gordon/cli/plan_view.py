@@ -1,6 +1,7 @@
 """The screen of `gordon plan`."""
 
 from collections.abc import Callable
+from math import ceil
 from typing import Literal, get_args
 
 from gordon.cli.paper_view import show_items
@@ -82,7 +83,7 @@ def _late(result: Planned) -> list[str]:
         text = f"{job['name']} misses its deadline of {allowed} by {duration(late_s)}"
         if job["is_late_alone"]:
             text += f": it takes {duration(job['alone_s'])} even without other jobs"
-        needed = duration(job["end_s"] - job["arrival_s"])
+        needed = _enough(job["end_s"] - job["arrival_s"])
         lines.append(f"{text}; a deadline of {needed} would be met")
     if not lines:
         return []
@@ -94,10 +95,16 @@ def _late(result: Planned) -> list[str]:
         lines.append(f"all deadlines would be met with {remedies}")
     else:
         lines.append(
-            "neither overlap, nor a link 1,024 times as fast, nor 64 times the slices would meet "
-            "all deadlines: change the jobs"
+            "neither overlap, nor a link 1,024 times as fast, nor up to 64 times the slices, as "
+            "far as an array has that many nodes, would meet all deadlines: change the jobs"
         )
     return lines
+
+
+def _enough(seconds: float) -> str:
+    """A time in the words of `duration`, rounded up: a deadline that is met."""
+    step = 1 if seconds < 3600 else 60 if seconds < 48 * 3600 else 3600
+    return duration(ceil(seconds / step) * step)
 
 
 def _remedy(remedy: Remedy) -> str:

@@ -43,6 +43,12 @@ def _is_there(path: Path) -> bool:
 
 
 def _check(path: Path) -> None:
+    if path.resolve() == Path.cwd():
+        raise GordonError(
+            f"cannot replace {path}: it is the current folder",
+            "another name, or the name of the folder from the folder above",
+            kind="exists",
+        )
     if path.is_dir():
         if path.is_symlink() or not _is_of_gordon(path):
             raise GordonError(

@@ -196,6 +196,8 @@ def paid(one: "Payback", currency: str) -> str:
         text += f", {_more(per_year, currency, lambda v, unit: f'{figures(v)} {unit}')} a year"
     if one["years"] is None:
         return f"{text}; {one['reason']}"
+    if price == 0:
+        return text
     what = "lower price is used up" if price < 0 else "higher price is paid"
     return f"{text}; their {what} by electricity and worn devices in {_years(one['years'])}"
 

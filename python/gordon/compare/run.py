@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from os import fspath
+from os import PathLike, fspath
 from pathlib import Path as File
 from typing import Unpack
 
@@ -50,6 +50,8 @@ def run(
     about = load.config(trace)
     flash = FlashOptions(**vars(host), precondition=state.precondition)
     disk = DiskOptions(**vars(host))
+    # A single name is one device, not one for each of its letters.
+    devices = [devices] if isinstance(devices, str | PathLike) else list(devices)
     kinds = [_kind(device) for device in devices]
     of_kind = {"flash": flash.name, "disk": disk.name, "measured": _stem}
     names = [of_kind[kind](device) for kind, device in zip(kinds, devices, strict=True)]

@@ -166,14 +166,19 @@ def row(
         "media_cost": cost,
         "nonmedia_cost": other_cost,
         "total_cost": cost + other_cost,
-        "nonmedia_cost_share": other_cost / (cost + other_cost),
+        "nonmedia_cost_share": _share(other_cost, cost),
         "media_power_w": watts,
         "nonmedia_power_w": other_watts,
         "total_power_w": watts + other_watts,
-        "nonmedia_power_share": other_watts / (watts + other_watts),
+        "nonmedia_power_share": _share(other_watts, watts),
         "cost_per_gb": (cost + other_cost) / (size / GB),
         "power_per_tb_w": (watts + other_watts) / (size / GB / 1000),
     }
+
+
+def _share(part: float, rest: float) -> float:
+    """The share of a part; 0 if nothing is there."""
+    return part / (part + rest) if part + rest > 0 else 0.0
 
 
 def bandwidths(found: Inputs) -> list[Array]:

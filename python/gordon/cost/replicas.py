@@ -23,7 +23,7 @@ from gordon.options import Path, Progress, dealt, keywords
 from gordon.options.costs import ReplicasOptions
 from gordon.options.explicit import explicit
 from gordon.options.loads import BenchLoad, TraceLoad
-from gordon.quantity import number, positive, value
+from gordon.quantity import positive, value
 from gordon.reports.devices import ArrangementReport, ReplicasReport
 from gordon.runs import as_json
 from gordon.untyped import Config
@@ -176,15 +176,12 @@ def _check_prices(how: ReplicasOptions) -> None:
 
 def _rate(rate: float | str) -> float:
     """A factor of the load's speed; the core checks its range."""
-    return number(float(rate) if _is_float(rate) else rate, "--rates")
-
-
-def _is_float(text: float | str) -> bool:
     try:
-        float(text)
+        return float(rate)
     except ValueError:
-        return False
-    return True
+        raise GordonError(
+            f"--rates: `{rate}` is not a number", "--rates 0.1,1,10", kind="bad-number"
+        ) from None
 
 
 def _prices(
@@ -284,7 +281,9 @@ def _payback(price: float | None, per_year: float | None) -> tuple[float | None,
     if price is None or per_year is None:
         return None, "a price is not known"
     if price == 0:
-        return 0.0, ""
+        if per_year < 0:
+            return 0.0, ""
+        return None, "never: both cost the same to buy, and neither is cheaper to run"
     if price * per_year >= 0:
         return None, "never: what costs less to buy does not cost more in a year"
     return -price / per_year, ""

@@ -52,7 +52,7 @@ def is_file(device: str) -> bool:
 
 def load(device: Device) -> Config:
     """The content of a preset or a TOML file, checked by the core. Raises GordonError."""
-    if not isinstance(device, dict) and not ("/" in fspath(device) or File(device).is_file()):
+    if not isinstance(device, dict) and not is_file(fspath(device)):
         text(fspath(device))
     return presets.load(kind(device), device)
 

@@ -61,7 +61,8 @@ def find(root: Path) -> list[Candidate]:
     try:
         now = meter.read()
     except (GordonError, OSError) as error:
-        return [Candidate(NAME, MEASURES, why=str(error.args[0]))]
+        why = error.strerror if isinstance(error, OSError) else None
+        return [Candidate(NAME, MEASURES, why=why or str(error.args[0]))]
     meter.warnings.clear()
     if now[0] is None:
         states = ", ".join(f"{p.name} {text_of(p / 'status')}" for p in batteries)

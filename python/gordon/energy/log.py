@@ -8,6 +8,8 @@ row. `joules` count from the meter's first sample, and are empty for a meter of 
 """
 
 import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from math import isfinite
 from pathlib import Path
@@ -33,12 +35,25 @@ def _cell(value: object) -> object:
     return "" if value is None else f"{value:.6f}" if isinstance(value, float) else value
 
 
+@contextmanager
+def _blamed(path: Path) -> Iterator[None]:
+    """Errors of the reading of a file that is not a log."""
+    try:
+        yield
+    except GordonError:
+        raise
+    except (ValueError, csv.Error) as error:
+        raise GordonError(
+            f"{path}: not CSV in UTF-8: {error}", "a log of `gordon meter record`", kind="bad-log"
+        ) from None
+
+
 def power(path: Path, meter: str = "") -> tuple[list[float], list[float | None]]:
     """Times and watts of one meter, the log's first unless named. A row without watts after the
     first sample is a gap, whose watts are None."""
     times: list[float] = []
     watts: list[float | None] = []
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file, _blamed(path):
         reader = csv.DictReader(file)
         if not {"time_s", "watts"} <= set(reader.fieldnames or ()):
             raise GordonError(
@@ -57,7 +72,7 @@ def power(path: Path, meter: str = "") -> tuple[list[float], list[float | None]]
                 watts.append(drawn(float(text), f"{where}: `{text}`") if text else None)
             except GordonError:
                 raise
-            except ValueError:
+            except (ValueError, TypeError):
                 raise GordonError(
                     f"{where}: time_s or watts is not a number", kind="bad-log"
                 ) from None

@@ -19,6 +19,10 @@ from gordon.errors import GordonError
 PREFIX = "redfish:"
 PASSWORD = "GORDON_REDFISH_PASSWORD"  # noqa: S105 - where it is, not what
 LONGEST_S = 10
+_URL_HINT = (
+    "redfish:https://USER@HOST/redfish/v1/Chassis/1/Power with the password in the environment "
+    f"variable {PASSWORD}"
+)
 
 
 class Redfish(Meter):
@@ -30,19 +34,25 @@ class Redfish(Meter):
 
     def __init__(self, url: str) -> None:
         super().__init__()
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise GordonError(
+                f"redfish: {url.rpartition('@')[2]} is not a URL: {error}", _URL_HINT, "bad-url"
+            ) from None
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.password:
             raise GordonError(
                 f"redfish: not an http or https URL without a password: "
                 f"{parts.scheme}://{parts.hostname or ''}{parts.path}",
-                f"redfish:https://USER@HOST/redfish/v1/Chassis/1/Power with the password in the "
-                f"environment variable {PASSWORD}",
+                _URL_HINT,
                 kind="bad-url",
             )
         self.name = f"{PREFIX}{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         self.channels = [Channel("PowerConsumedWatts", "machine")]
         self._connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._host, self._port, self._path = parts.hostname, parts.port, parts.path or "/"
+        query = f"?{parts.query}" if parts.query else ""
+        self._host, self._port, self._path = parts.hostname, port, f"{parts.path or '/'}{query}"
         self._headers = {"Accept": "application/json"}
         if parts.username:
             secret = f"{parts.username}:{os.environ.get(PASSWORD, '')}".encode()

@@ -38,6 +38,8 @@ class Series:
         self.channels: list[list[float]] = [[] for _ in meter.channels]
         #: Readings that failed: when, and why.
         self.missed: list[tuple[float, str]] = []
+        #: The last reading in which a channel had no value.
+        self.empty_at = -math.inf
         #: Samples before which the total was reset; and those before which each channel was.
         self.resets: list[int] = []
         self.channel_resets: list[list[int]] = [[] for _ in meter.channels]
@@ -55,6 +57,8 @@ class Series:
                 if self.meter.channels[number].counted:
                     self.resets.append(len(self.times))
         known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            self.empty_at = at
         if len(known) < len(values) or (self.times and at <= self.times[-1]):
             return
         total = sum(v for v, c in zip(known, self.meter.channels, strict=True) if c.counted)

@@ -16,7 +16,7 @@ from gordon.options.kinds import (
     Choice,
     Each,
     Named,
-    Number,
+    Seconds,
     Text,
 )
 
@@ -122,7 +122,7 @@ class Following:
 
     follow: bool = False
     """Print a line for each interval until interrupted."""
-    interval: Annotated[float, Number("SECONDS", 0.01)] = 1.0
+    interval: Annotated[float, Seconds(0.01)] = 1.0
     """Interval of --follow."""
 
 

@@ -18,7 +18,7 @@ from gordon.options.kinds import (
     TIME,
     Choice,
     Named,
-    Number,
+    Seconds,
     Share,
     Text,
     Whole,
@@ -273,7 +273,7 @@ class RealStorage:
     """How real storage is measured."""
 
     GROUP: ClassVar = "Real storage"
-    seconds: Annotated[float, Number("S")] = 0.5
+    seconds: Annotated[float, Seconds()] = 0.5
     """Real storage: seconds per point, after a warm-up of a fifth of that."""
     write: bool = False
     """Real storage: write to an existing file or device. DESTROYS ITS DATA."""

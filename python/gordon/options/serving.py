@@ -14,7 +14,7 @@ from gordon.options.kinds import (
     SEED,
     SIZE,
     Each,
-    Number,
+    Seconds,
     Share,
     Text,
 )
@@ -34,7 +34,7 @@ class Content:
     origin_ca: Annotated[str | None, FILE] = None
     """Accept only an origin with a certificate from these authorities (PEM). Default: the
     authorities that the system trusts."""
-    origin_timeout: Annotated[float, Number("SECONDS", 0.01)] = 30.0
+    origin_timeout: Annotated[float, Seconds(0.01)] = 30.0
     """Maximum time in which the origin connects, answers, or continues a body."""
 
 
@@ -83,7 +83,7 @@ class Service:
     access_log: Annotated[str | None, FILE] = None
     """Append a line for each request in the combined log format."""
     trace: Annotated[str | None, FILE] = None
-    """Write the lookups of the cache as a trace (oracleGeneral) for `gordon cache tiered`, which
+    """Append the lookups of the cache to a trace (oracleGeneral) for `gordon cache tiered`, which
     predicts this cache, and `replay`, which compares others."""
     threads: Annotated[int, COUNT] = 1
     """Number of threads that serve clients."""

@@ -253,4 +253,10 @@ def _via(host: str, via: str | None) -> list[str]:
             "a command with {host}, such as 'ssh {host}' or 'kubectl exec -i {host} --'",
             kind="bad-via",
         )
-    return [word.replace("{host}", host) for word in shlex.split(via)] + ["gordon"]
+    try:
+        words = shlex.split(via)
+    except ValueError as error:
+        raise GordonError(
+            f"--via {via!r}: {error}", "a command of a shell: --via 'ssh {host}'", kind="bad-via"
+        ) from None
+    return [word.replace("{host}", host) for word in words] + ["gordon"]

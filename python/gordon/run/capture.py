@@ -236,10 +236,11 @@ def hosts_of(path: Path) -> list[str]:
     """The hosts of a file: one a line; # starts a comment. Raises GordonError for a file without
     any, or with the same host twice."""
     try:
-        lines = path.read_text().splitlines()
-    except OSError as error:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise GordonError(
-            f"cannot read {path}: {error.strerror}", "a file with a host a line", kind="no-hosts"
+            f"cannot read {path}: {why}", "a file with a host a line", kind="no-hosts"
         ) from None
     hosts = [name for line in lines if (name := line.partition("#")[0].strip())]
     if not hosts:

@@ -12,7 +12,7 @@ from typing import ClassVar, Unpack
 from gordon import __version__, _core, fields
 from gordon.disk.device import array
 from gordon.errors import GordonError
-from gordon.options import Device, Path, Progress, dealt, keywords
+from gordon.options import Device, Path, Progress, dealt, keywords, several
 from gordon.options.devices import (
     STORAGE_PATTERNS,
     RealStorage,
@@ -181,7 +181,7 @@ def _modelled(
 def _points(load: StorageLoad, may: Sequence[str]) -> list[Config]:
     """One for each pattern, depth and size, in that order."""
     chosen = asdict(load)
-    patterns = may if load.patterns is None else load.patterns
+    patterns = may if load.patterns is None else several(load.patterns)
     for pattern in patterns:
         if pattern not in STORAGE_PATTERNS:
             raise unknown("pattern", pattern, list(STORAGE_PATTERNS))

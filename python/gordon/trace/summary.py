@@ -218,7 +218,7 @@ def _requests(source: str, options: Given) -> ShownTrace:
         try:
             done: ConversionReport = json.loads(_core.trace_convert(load, target, "gordon"))
         except GordonError as error:
-            if error.kind != "option":
+            if error.kind != "option" or "is a trace of objects" not in error.message:
                 raise
             raise GordonError(
                 f"{source}: a trace of objects has no summary",

@@ -17,7 +17,7 @@ from pathlib import Path
 from gordon.errors import GordonError
 from gordon.human import counted
 from gordon.options import Path as GivenPath
-from gordon.options import Size, in_bytes
+from gordon.options import Size, in_bytes, several, words
 from gordon.options.workloads import NodeShares, Sampling
 from gordon.run import checks, folder
 from gordon.run.folder import RunFolder
@@ -52,7 +52,7 @@ class App:
     @property
     def modules(self) -> list[Path]:
         """The paths of its modules."""
-        return [Path(path) for path in self.py_files]
+        return [Path(path) for path in several(self.py_files)]
 
     @property
     def id(self) -> str:
@@ -98,21 +98,21 @@ class App:
         return {
             "id": self.id,
             "app": str(self.file),
-            "arguments": list(self.arguments),
+            "arguments": words(self.arguments),
             "py_files": [str(path) for path in self.modules],
             "class": self.main_class,
         }
 
     def command(self, settings: dict[str, str]) -> list[str]:
         """The command that runs it."""
-        words = [str(spark.home() / "bin" / "spark-submit")]
+        command = [str(spark.home() / "bin" / "spark-submit")]
         for key, value in settings.items():
-            words += ["--conf", f"{key}={value}"]
+            command += ["--conf", f"{key}={value}"]
         if self.modules:
-            words += ["--py-files", ",".join(str(path.resolve()) for path in self.modules)]
+            command += ["--py-files", ",".join(str(path.resolve()) for path in self.modules)]
         if self.main_class is not None:
-            words += ["--class", self.main_class]
-        return [*words, str(self.file.resolve()), *self.arguments]
+            command += ["--class", self.main_class]
+        return [*command, str(self.file.resolve()), *words(self.arguments)]
 
 
 def run_app(

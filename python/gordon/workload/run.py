@@ -253,6 +253,18 @@ def _run_on(made: RunFolder, work: Work, cluster: Cluster, found: java.Java) -> 
             "gordon.workload.JOBS[ID].run(session, inputs, output)",
             kind="no-cluster",
         )
+    if cluster.hosts is not None and cluster.via is None:
+        raise GordonError(
+            f"--hosts {cluster.hosts} needs a command that reaches the hosts",
+            "--via 'ssh {host}'",
+            kind="bad-via",
+        )
+    if cluster.hosts is None and cluster.via is not None:
+        raise GordonError(
+            f"--via {cluster.via!r} reaches hosts, and none is named",
+            "--hosts FILE, with a host a line",
+            kind="bad-via",
+        )
     hosts = [] if cluster.hosts is None else hosts_of(cluster.hosts)
     _knock(cluster.master)
     with _job_session(made, work, cluster.master, found, {}) as session:

@@ -19,6 +19,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record::trace_record, module)?)?;
     module.add_class::<nodes::NodeCapture>()?;
     module.add_function(wrap_pyfunction!(sort::sort_run, module)?)?;
+    module.add_function(wrap_pyfunction!(sort::io_uring_error, module)?)?;
     module.add_function(wrap_pyfunction!(storage::io_target, module)?)?;
     module.add_function(wrap_pyfunction!(storage::io_probe, module)?)?;
     module.add_function(wrap_pyfunction!(storage::io_characterise, module)?)?;

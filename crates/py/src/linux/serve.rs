@@ -45,7 +45,12 @@ impl Serve {
         let limits = Limits {
             connections: self.clients.unwrap_or(defaults.connections),
             memory: self.client_memory.unwrap_or(defaults.memory),
-            origin: self.origin_timeout_s.map_or(defaults.origin, Duration::from_secs_f64),
+            origin: match self.origin_timeout_s {
+                None => defaults.origin,
+                Some(secs) => Duration::try_from_secs_f64(secs).map_err(|error| {
+                    raise(format!("--origin-timeout {secs}: {error}\n  try: --origin-timeout 30"))
+                })?,
+            },
             ..defaults
         };
         Ok(ServeConfig {

@@ -6,6 +6,12 @@ use gordon_config::from_json;
 use gordon_sort::Job;
 use pyo3::prelude::*;
 
+/// The reason why the system does not let us use io_uring; `None` if it does.
+#[pyfunction]
+pub fn io_uring_error() -> Option<String> {
+    gordon_sort::io_uring_error()
+}
+
 /// Runs the sort that `config` (JSON) describes; `tick(done, total)` receives bytes read and
 /// written.
 #[pyfunction]

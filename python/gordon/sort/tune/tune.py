@@ -13,7 +13,7 @@ from gordon import __version__, _core, fields
 from gordon.errors import GordonError
 from gordon.files import write_all
 from gordon.human import duration, short
-from gordon.options import Size, in_bytes
+from gordon.options import Size, in_bytes, several
 from gordon.options.sorting import Tuning
 from gordon.scratch import scratch
 from gordon.sort.data import generate
@@ -89,7 +89,7 @@ def tune(
     begin = time.monotonic()
     memory = in_bytes(memory, "--memory")
     # The settings are read from another working directory.
-    folders = tuple(fspath(Path(one).absolute()) for one in temp)
+    folders = tuple(fspath(Path(one).absolute()) for one in several(temp))
     for one in (fspath(folder), *folders):
         if not Path(one).is_dir():
             raise GordonError(f"there is no folder {one}", f"mkdir -p {one}", "missing-folder")
