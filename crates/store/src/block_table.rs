@@ -212,6 +212,19 @@ impl BlockTable {
     /// Starts a new generation: a complete copy of the table and an empty journal. `shutdown`
     /// identifies the orderly shutdown that writes it; 0 if none does.
     pub fn rotate(&mut self, media: &dyn Media, sync: u64, shutdown: u64) -> Result<()> {
+        let (generation, changed) = (self.generation, self.changed.clone());
+        let started = self.start_generation(media, sync, shutdown);
+        if started.is_err() {
+            // The generation before counts until the copy is written: the next record starts the
+            // same one again, with the same changes.
+            self.generation = generation;
+            self.at = self.offsets.journal_bytes;
+            self.changed.extend(changed);
+        }
+        started
+    }
+
+    fn start_generation(&mut self, media: &dyn Media, sync: u64, shutdown: u64) -> Result<()> {
         self.generation += 1;
         (self.at, self.index) = (0, 0);
         let journal = self.offsets.journal(self.generation);

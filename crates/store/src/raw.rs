@@ -300,7 +300,10 @@ impl RawNand {
             let start = usize::try_from(page).unwrap_or(usize::MAX) * self.offsets.oob_bytes;
             let entry = &entries[start..start + self.offsets.oob_bytes];
             let damaged = |why: &str| {
-                Error::new(ErrorKind::InvalidData, format!("block {block}, page {page}: {why}"))
+                Error::new(
+                    ErrorKind::InvalidData,
+                    format!("block {block}, page {}: {why}", first + number(page)),
+                )
             };
             let head = match oob::decode(entry, ppn) {
                 OobEntry::Erased => {

@@ -3,8 +3,15 @@
 mod common;
 
 use common::{Bench, SHAPES, Tagged, contents, device, formatted, image, seeds};
-use gordon_store::{BlockHealth, Command, DeviceParams, Engine, Faults, IoError, check, wear};
+use gordon_store::{
+    BlockHealth, Command, DeviceParams, Engine, Faults, Image, IoError, Media, Store, check, wear,
+};
+use gordon_testkit::MemoryMedia;
 use std::cell::Cell;
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Result};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn faulty(seed: u64, blocks: u32, fill: f64, faults: Faults) -> DeviceParams {
     let mut device = device(SHAPES[(seed % 4) as usize], blocks, fill, seed);
@@ -209,4 +216,98 @@ fn a_worn_out_array_is_read_only() {
         let worn = wear(&image(&bench.media));
         assert!(worn.grown_bad > 0 && worn.budget_left.is_some_and(|left| left < 0.9));
     });
+}
+
+/// A medium on which no copy of the block table can be written while `refuses`.
+struct WithoutTables {
+    media: Arc<MemoryMedia>,
+    tables: [u64; 2],
+    refuses: AtomicBool,
+}
+
+impl Media for WithoutTables {
+    fn len(&self) -> u64 {
+        self.media.len()
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.media.read(at, into)
+    }
+
+    fn read_data(&self, at: u64, into: &mut [IoSliceMut<'_>]) -> Result<()> {
+        self.media.read_data(at, into)
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
+        if self.refuses.load(Ordering::Relaxed) && self.tables.contains(&at) {
+            return Err(ErrorKind::StorageFull.into());
+        }
+        self.media.write(at, bytes)
+    }
+
+    fn write_data(&self, at: u64, parts: &mut [IoSlice<'_>]) -> Result<()> {
+        self.media.write_data(at, parts)
+    }
+
+    fn erase(&self, at: u64, len: u64) -> Result<()> {
+        self.media.erase(at, len)
+    }
+
+    fn next_data(&self, at: u64) -> Result<u64> {
+        self.media.next_data(at)
+    }
+
+    fn next_hole(&self, at: u64) -> Result<u64> {
+        self.media.next_hole(at)
+    }
+
+    fn grow(&self, len: u64) -> Result<()> {
+        self.media.grow(len)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.media.sync()
+    }
+}
+
+#[test]
+fn a_copy_of_the_block_table_that_cannot_be_written_is_written_later() {
+    let device = device(SHAPES[3], 20, 0.6, 1);
+    let media = formatted(&device);
+    let offsets = *image(&media).offsets();
+    let tables = [offsets.table(0), offsets.table(1)];
+    let refusing = Arc::new(WithoutTables { media, tables, refuses: AtomicBool::new(false) });
+    let open = || Image::on(Path::new("image"), Box::new(refusing.clone()));
+    let part = |store: &Store<Vec<u8>>| store.capacity() as usize / 2048 * 512;
+    let write = |store: &Store<Vec<u8>>, number: usize| {
+        let len = part(store);
+        let data = vec![number as u8; len];
+        let command = Command::Write { offset: (number % 4 * len) as u64, fua: true };
+        let mut result = None;
+        store.submit(&mut vec![(command, data)], |ended| result = Some(ended.result));
+        result.expect("it has ended")
+    };
+    let store: Store<Vec<u8>> = Store::open_image(open().expect("an image")).expect("it opens");
+    refusing.refuses.store(true, Ordering::Relaxed);
+    // Until the journal is full.
+    let failed = (0..10_000).find(|number| write(&store, *number).is_err());
+    let failed = failed.expect("a sync fails");
+    assert!(failed > 4);
+    refusing.refuses.store(false, Ordering::Relaxed);
+    for number in failed..failed + 4 {
+        assert_eq!(write(&store, number), Ok(()));
+    }
+    // As after a kill; then the file system is full again.
+    drop(store);
+    refusing.refuses.store(true, Ordering::Relaxed);
+    drop(open().map(Store::<Vec<u8>>::open_image));
+    refusing.refuses.store(false, Ordering::Relaxed);
+    let store: Store<Vec<u8>> = Store::open_image(open().expect("an image")).expect("it opens");
+    for number in failed..failed + 4 {
+        let len = part(&store);
+        let mut read = None;
+        let command = Command::Read { offset: (number % 4 * len) as u64 };
+        store.submit(&mut vec![(command, vec![0; len])], |ended| read = Some(ended.payload));
+        assert!(read.expect("it has ended") == vec![number as u8; len], "{number}");
+    }
 }
