@@ -321,3 +321,19 @@ def test_a_sort_is_of_files(run: Run, made: Any, tmp_path: Path) -> None:
         ran = run("sort", *files)
         assert (ran.status, "`-`" in ran.err) == (2, True), ran.err
     assert not Path("-").exists()
+
+
+def test_a_hard_link_of_the_input_is_not_overwritten(run: Run, made: Any) -> None:
+    before = Path("in").read_bytes()
+    os.link("in", "link")
+    ran = run("sort", "in", "link", "--overwrite")
+    assert ran.status == 1
+    assert "it is the input too" in ran.err
+    assert Path("in").read_bytes() == before
+
+
+def test_an_output_of_less_than_a_page_counts_as_written(run: Run, tmp_path: Path) -> None:
+    assert run("sort", "generate", "-n", "5", "-o", "few").status == 0
+    ran = run("sort", "few", "sorted", "--json", "-")
+    assert ran.status == 0, ran.err
+    assert sum(phase["bytes_written"] for phase in json.loads(ran.out)["phases"]) == 500

@@ -163,6 +163,7 @@ impl<'a> SortOutput<'a> {
 
     fn write_page(&self, place: u64, page: &Buffer, filled: usize) -> Result<(), SortError> {
         self.file.write(self.base + place, &page.get()[..filled])?;
+        self.writer.queue.written.fetch_add(filled as u64, Ordering::Relaxed);
         moved(self.writer.progress, filled as u64);
         Ok(())
     }

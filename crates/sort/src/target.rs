@@ -4,6 +4,7 @@ use crate::SortError;
 use crate::file::{CacheMode, SortFile};
 use crate::temporary::{existing, remove_of_dead};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,7 +37,11 @@ impl OutputFile {
                 let hint = "a file's name";
                 return Err(SortError::impossible(path.display(), "not a regular file", hint));
             }
-            let same = |input: &PathBuf| fs::canonicalize(input).is_ok_and(|input| input == *found);
+            // A hard link is the same file, too.
+            let same = |input: &PathBuf| match (fs::metadata(input), fs::metadata(found)) {
+                (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+                _ => false,
+            };
             if overwrite && inputs.iter().any(same) {
                 let why = "it is the input too, and overwriting destroys it while it is read";
                 let hint = "without overwriting: the new file takes its name when it is durable";
@@ -69,9 +74,10 @@ impl OutputFile {
     /// Makes the file durable, then gives it its name.
     pub fn keep(mut self) -> Result<(), SortError> {
         self.file.sync()?;
-        if let Some(partial) = self.partial.take() {
-            let named = fs::rename(&partial, &self.path);
+        if let Some(partial) = &self.partial {
+            let named = fs::rename(partial, &self.path);
             named.map_err(|error| SortError::system(&self.path, "take its name", error))?;
+            self.partial = None;
             let folder = folder(&self.path);
             let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
             synced.map_err(|error| SortError::system(folder, "make it durable", error))?;
@@ -99,5 +105,5 @@ fn remove_abandoned(folder: &Path, path: &Path) {
     let Some(name) = path.file_name() else { return };
     let mut start = name.as_encoded_bytes().to_vec();
     start.extend_from_slice(PARTIAL.as_bytes());
-    remove_of_dead(folder, &start);
+    remove_of_dead(folder, &start, 1);
 }
