@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from gordon import _core
 from gordon.run import agents, capture, folder, inputs
 from gordon.run.agents import Agent, ClockReading, HostClock
 from gordon.run.capture import Host, NodeCapture
+from limits import PATIENCE_S
 
 from conftest import Run, raises
 
@@ -296,10 +299,12 @@ def test_any_command_is_traced_on_all_hosts(run: Run, tmp_path: Path) -> None:
     hosts = tmp_path / "hosts"
     hosts.write_text("first\nsecond\n")
     # Both are this machine, whose own program is the agent.
-    via = f"env PATH={Path(sys.executable).parent}:/usr/bin:/bin GORDON_HOST={{host}}"
+    (tmp_path / "t").mkdir()
+    via = f"env PATH={Path(sys.executable).parent}:/usr/bin:/bin TMPDIR={tmp_path}/t HOST={{host}}"
     out = tmp_path / "run"
     words = ["--nodes", str(hosts), "--via", via, "--interval", "200ms", "-o", str(out)]
     ran = run("trace", *words, "--", "sh", "-c", "sleep 1; exit 3")
+    assert list((tmp_path / "t").glob("gordon-agent-*")) == [], "the traces are here"
     assert ran.status == 3
     assert "traced 2 hosts" in ran.err
     report = folder.read(out)
@@ -315,6 +320,24 @@ def test_any_command_is_traced_on_all_hosts(run: Run, tmp_path: Path) -> None:
         assert all(abs(end / 0.2 - round(end / 0.2)) < 0.3 for end in ends)
     with raises("overlapping-scopes", "first", "second"):
         gordon.survey.run(out, space="gordon-2009")
+
+
+def test_a_signal_is_that_of_the_command_on_this_machine(tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("first\n")
+    via = f"env PATH={Path(sys.executable).parent}:/usr/bin:/bin HOST={{host}}"
+    out = tmp_path / "run"
+    words = ["--nodes", str(hosts), "--via", via, "-o", str(out)]
+    script = 'trap "exit 7" TERM; echo up; while :; do sleep 0.1; done'
+    traced = subprocess.Popen(
+        [sys.executable, "-m", "gordon", "trace", *words, "--", "sh", "-c", script],
+        stdout=subprocess.PIPE,
+    )
+    assert traced.stdout is not None
+    assert traced.stdout.readline() == b"up\n"
+    traced.send_signal(signal.SIGTERM)
+    assert traced.wait(PATIENCE_S) == 7
+    assert [node["status"] for node in folder.read(out)["nodes"]] == ["complete"]
 
 
 def test_hosts_need_a_way_to_reach_them(run: Run, tmp_path: Path) -> None:

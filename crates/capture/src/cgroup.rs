@@ -131,12 +131,25 @@ impl Hierarchy {
     /// The same groups, in the order in which version 2 tries them.
     fn parents_v2(&self) -> Vec<PathBuf> {
         let mut parents = self.parents();
+        // Above a group with a limit, the limit would not hold the command.
+        if let Some(at) = parents.iter().position(|dir| has_limit(dir)) {
+            parents.truncate(at + 1);
+        }
         parents.sort_by_key(|dir| {
             let handed_on = fs::read_to_string(dir.join("cgroup.subtree_control"));
             !handed_on.is_ok_and(|list| list.split_whitespace().any(|c| c == "memory"))
         });
         parents
     }
+}
+
+/// Whether a group of version 2 has a limit of its own, other than that of processes, which systemd
+/// sets everywhere.
+fn has_limit(dir: &Path) -> bool {
+    let text = |file: &str| fs::read_to_string(dir.join(file)).unwrap_or_default();
+    let is_set = |file: &&str| text(file).split_whitespace().next().is_some_and(|at| at != "max");
+    ["cpu.max", "memory.max", "memory.high", "memory.swap.max"].iter().any(is_set)
+        || ["io.max", "cpuset.cpus"].iter().any(|file| !text(file).trim().is_empty())
 }
 
 /// The folder of a group. One that capture created is removed when this value is dropped.
@@ -456,6 +469,16 @@ mod tests {
             .map(|p| p.strip_prefix(dir.path().join("sys/fs/cgroup")).unwrap().to_str().unwrap())
             .collect();
         assert_eq!(relative, ["user.slice/user-0.slice", "user.slice", "", own_group]);
+        // A limit holds in its group only.
+        for (group, file, text, expected) in [
+            (own_group, "memory.max", "max\n", 4),
+            (own_group, "cpu.max", "max 100000\n", 4),
+            ("user.slice/user-0.slice", "cpu.max", "50000 100000\n", 2),
+            (own_group, "memory.max", "524288000\n", 1),
+        ] {
+            fs::write(dir.path().join("sys/fs/cgroup").join(group).join(file), text).unwrap();
+            assert_eq!(found.v2.as_ref().unwrap().parents_v2().len(), expected, "{group} {file}");
+        }
         assert_eq!((found.cpu, found.cpuacct, found.memory), (None, None, None));
     }
 

@@ -96,6 +96,8 @@ pub(crate) struct MachineCounters {
     tick: u64,
     /// Totals at the start of the trace.
     base: Sample,
+    /// The last count of each core; `None` while it has not been online.
+    busy: Vec<Option<Ns>>,
 }
 
 impl MachineCounters {
@@ -116,6 +118,7 @@ impl MachineCounters {
             counted: CountedInterfaces::new(root),
             tick: 1_000_000_000 / rustix::param::clock_ticks_per_second(),
             base: Sample::default(),
+            busy: Vec::new(),
             root: root.to_owned(),
         })
     }
@@ -147,6 +150,7 @@ impl MachineCounters {
     /// the gauges are not zero.
     pub(crate) fn start(&mut self, now: Ns) -> io::Result<Sample> {
         self.base = Sample::default();
+        self.busy.clear();
         self.base = self.totals(now)?;
         Ok(Sample {
             cpu_per_core: vec![Ns::ZERO; self.base.cpu_per_core.len()],
@@ -163,9 +167,10 @@ impl MachineCounters {
     pub(crate) fn totals(&mut self, now: Ns) -> io::Result<Sample> {
         let mut s = Sample { span: now, ..Sample::default() };
         let stat = self.stat.read()?;
-        s.cpu_per_core = cpu(stat, self.tick);
+        let cores = cpu(stat, self.tick);
         s.iowait = of_all_cores(stat, IOWAIT, self.tick);
         s.steal = of_all_cores(stat, STEAL, self.tick);
+        s.cpu_per_core = self.of_cores(cores);
         if let Ok(pressure) = &mut self.pressure {
             (s.psi_io_full, s.psi_cpu_some) = pressure.read()?;
         }
@@ -194,6 +199,28 @@ impl MachineCounters {
         (since.start, since.span) = (Ns::ZERO, now.saturating_sub(self.base.span));
         since.disks.retain(|d| !d.is_idle());
         Ok(since)
+    }
+}
+
+impl MachineCounters {
+    /// The time of each core. One that is offline, which has no line, keeps its time; one that
+    /// comes online later counts from then on.
+    fn of_cores(&mut self, mut cores: Vec<Option<Ns>>) -> Vec<Ns> {
+        let is_first = self.busy.is_empty();
+        let count = cores.len().max(self.busy.len());
+        cores.resize(count, None);
+        self.busy.resize(count, None);
+        if self.base.cpu_per_core.len() < count {
+            self.base.cpu_per_core.resize(count, Ns::ZERO);
+        }
+        for (core, (now, before)) in cores.iter().zip(&mut self.busy).enumerate() {
+            let Some(now) = *now else { continue };
+            if !is_first && before.is_none() {
+                self.base.cpu_per_core[core] = now;
+            }
+            *before = (*before).max(Some(now));
+        }
+        self.busy.iter().map(|busy| busy.unwrap_or_default()).collect()
     }
 }
 
@@ -297,7 +324,7 @@ impl CountedInterfaces {
 
 /// Busy time of each core. Format: `cpu0 user nice system idle iowait irq softirq steal ...`, in
 /// ticks.
-fn cpu(text: &str, tick: u64) -> Vec<Ns> {
+fn cpu(text: &str, tick: u64) -> Vec<Option<Ns>> {
     let mut cores = Vec::new();
     for line in text.lines().take_while(|l| l.starts_with("cpu")) {
         let mut fields = line.split_ascii_whitespace();
@@ -310,8 +337,8 @@ fn cpu(text: &str, tick: u64) -> Vec<Ns> {
         };
         let busy: u64 = fields.enumerate().map(|(i, f)| ticks(i, f)).sum();
         // Offline cores have no line.
-        cores.resize(cores.len().max(core + 1), Ns::ZERO);
-        cores[core] = Ns(busy * tick);
+        cores.resize(cores.len().max(core + 1), None);
+        cores[core] = Some(Ns(busy * tick));
     }
     cores
 }
@@ -441,7 +468,7 @@ mod tests {
     #[test]
     fn busy_time_leaves_out_waiting_and_stolen_time() {
         let cores = cpu(STAT, 10_000_000);
-        assert_eq!(cores, [Ns(630_000_000), Ns::ZERO, Ns(100_000_000)]);
+        assert_eq!(cores, [Some(Ns(630_000_000)), None, Some(Ns(100_000_000))]);
     }
 
     #[test]
@@ -586,5 +613,20 @@ mod tests {
         assert_eq!(totals.disks.len(), 1);
         assert_eq!((totals.disks[0].device, totals.disks[0].reads), (254 << 20, 1));
         assert_eq!(totals.memory, Bytes(6 << 10));
+
+        // A core that is offline keeps its time, and counts on when it is back. One that comes
+        // online later counts from then on.
+        let busy = STAT.replace("cpu2 5", "cpu2 6");
+        let is_of = |line: &&str, core: &str| line.split_whitespace().next() == Some(core);
+        let without: Vec<&str> = busy.lines().filter(|line| !is_of(line, "cpu2")).collect();
+        write("stat", &without.join("\n"));
+        assert_eq!(system.totals(Ns(10)).unwrap().cpu_per_core[2], Ns(tick));
+        let late = |ticks| busy.replace("intr", &format!("cpu5 {ticks} 0 0 0 0 0 0 0 0 0\nintr"));
+        write("stat", &late(900_000).replace("cpu2 6", "cpu2 7"));
+        let totals = system.totals(Ns(11)).unwrap();
+        assert_eq!(totals.cpu_per_core[2], Ns(2 * tick));
+        assert_eq!(totals.cpu_per_core[5], Ns::ZERO);
+        write("stat", &late(900_001).replace("cpu2 6", "cpu2 7"));
+        assert_eq!(system.totals(Ns(12)).unwrap().cpu_per_core[5], Ns(tick));
     }
 }

@@ -12,12 +12,13 @@ clock is ((t2 - t1) + (t3 - t4)) / 2, and the error is at most half of the round
 import base64
 import json
 import shlex
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
@@ -88,6 +89,20 @@ class HostClock:
         }
 
 
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    """Ctrl-C is not for the programs that reach agents, which ignore it if they start so: ssh
+    would end with it, and the traces of its host would be lost."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class AgentLost(GordonError):  # noqa: N818 it is the agent that is lost
     """The connection to an agent ended."""
 
@@ -101,9 +116,10 @@ class Agent:
         self.host = host
         command = [*_via(host, via), *AGENT]
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - the person's own
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
+            with _ignoring_interrupts():
+                self._process = subprocess.Popen(  # noqa: S603 - the person's own
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                )
         except OSError as error:
             raise GordonError(
                 f"cannot start an agent on {host}: {command[0]}: {error.strerror}",

@@ -1,9 +1,10 @@
 """Traces of all nodes of a run: starts agents, compares clocks, and collects what they captured."""
 
 import json
+import shutil
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,7 @@ from gordon import _core
 from gordon.errors import GordonError
 from gordon.reports.trace import MachineUse, TraceSummary
 from gordon.run import checks, load
-from gordon.run.agents import LOCAL, Agent, AgentLost, ClockReading, HostClock
+from gordon.run.agents import LOCAL, Agent, ClockReading, HostClock
 from gordon.run.folder import COMPLETE, DRIVER, LOST, MISSING, WORKER, RunFolder, workers
 from gordon.run.replies import AgentTrace
 from gordon.run.report import CaptureScope, RunNode, RunReport, RunTotals, Sums, Totals
@@ -134,11 +135,15 @@ class NodeCapture:
         try:
             clock = HostClock(host.clock_start, host.agent.clock())
             reply = host.agent.stop(PATIENCE_S)
-        except AgentLost as error:
+        except GordonError as error:
             self._warn(host, error.message)
             return [self._node(host, scope, None, None) for scope in host.scopes], None
         traces = {trace["name"]: trace for trace in reply["traces"]}
         nodes = [self._node(host, scope, traces.get(scope["name"]), clock) for scope in host.scopes]
+        if not host.is_local and all(node["status"] != MISSING for node in nodes):
+            # The traces are here; on the host they would fill its temporary folder.
+            with suppress(GordonError):
+                host.agent.request("remove")
         return nodes, reply["machine"]
 
     def _node(
@@ -168,13 +173,18 @@ class NodeCapture:
             self._warn(host, f"{name}: {trace['error']['message']}")
             return made
         made["scope"] = trace["scope"]
-        if not host.is_local:
-            try:
-                host.agent.fetch(trace["folder"], trace["files"], self.folder.path / name)
-            except AgentLost as error:
-                self._warn(host, error.message)
-                return made
-        summary: TraceSummary = json.loads(_core.trace_summary(str(self.folder.path / name)))
+        place = self.folder.path / name
+        try:
+            if not host.is_local:
+                host.agent.fetch(trace["folder"], trace["files"], place)
+            summary: TraceSummary = json.loads(_core.trace_summary(str(place)))
+        except (GordonError, OSError) as error:
+            # The traces of the other hosts are kept.
+            why = error.message if isinstance(error, GordonError) else str(error)
+            self._warn(host, f"{name}: {why}")
+            if not host.is_local:
+                shutil.rmtree(place, ignore_errors=True)
+            return made
         made["status"] = LOST if name in self.lost else COMPLETE
         made["totals"] = _totals_of(summary)
         made["load"] = load.of_node(summary)

@@ -1,8 +1,10 @@
 """Traces the hosts of a run while any command runs here, which starts a job on them."""
 
+import signal
 import subprocess
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from gordon.errors import GordonError
@@ -47,7 +49,27 @@ def _run(command: Sequence[str]) -> int:
             "-- COMMAND ARGUMENTS",
             kind="cannot-run",
         ) from None
-    while True:
-        with suppress(KeyboardInterrupt):
-            status = process.wait()
-            return status if status >= 0 else 128 - status
+    with _forwarding(process):
+        status = process.wait()
+    return status if status >= 0 else 128 - status
+
+
+@contextmanager
+def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """SIGTERM and SIGHUP are the command's; Ctrl-C has reached it already."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def forward(number: int, _: object) -> None:
+        if number != signal.SIGINT:
+            process.send_signal(number)
+
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handled = [one for one in signals if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {one: signal.signal(one, forward) for one in handled}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -23,6 +23,7 @@ is the node's own: it is bound to a folder on the node's disk.
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -97,8 +98,10 @@ class Node:
         with the same name. `options` are those of `subprocess.Popen`."""
         command = list(argv)
         if self.group is not None and self.namespace is not None:
-            enter = [f"echo 0 > {member}" for member in self.group.members]
-            binds = [f"mount --bind {self.disk / path.name} {path}" for path in bound]
+            enter = [f"echo 0 > {shlex.quote(str(member))}" for member in self.group.members]
+            binds = [
+                shlex.join(["mount", "--bind", str(self.disk / p.name), str(p)]) for p in bound
+            ]
             # `ip netns exec` makes the namespace of mounts in which the folders are bound.
             inner = " && ".join([*binds, 'exec "$@"'])
             outer = " && ".join([*enter, f'exec ip netns exec {self.namespace} sh -c "$0" sh "$@"'])
@@ -330,12 +333,17 @@ def _free_network() -> str:
     raise GordonError("no network 10.213.*.0/24 is free for nodes", kind="no-node")
 
 
+def _unescaped(path: str) -> str:
+    """A path of mountinfo, which has blanks as octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
+
+
 def _remove_left() -> None:
     """Removes what killed processes left: namespaces, groups, mounts, loop devices and bridges."""
     if any(shutil.which(tool) is None for tool in TOOLS):
         return
     names = [line.split()[0] for line in _run("ip", "netns", "list").splitlines() if line.strip()]
-    mounts = [line.split()[4] for line in MOUNTS.read_text().splitlines()]
+    mounts = [_unescaped(line.split()[4]) for line in MOUNTS.read_text().splitlines()]
     loops = json.loads(_run("losetup", "--json", "--list") or "{}").get("loopdevices", [])
     images = {loop["name"]: loop["back-file"] or "" for loop in loops}
     owner = re.compile(rf"{PREFIX}(\d+)")

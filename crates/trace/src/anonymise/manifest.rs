@@ -16,7 +16,8 @@ pub(super) fn replace(manifest: &mut Manifest, names: &mut Names) {
             names.replace(NameKind::Device, member);
         }
         // A drive has the model of its hardware, a mapped volume the name that a person gave it.
-        if let (true, Some(name)) = (disk.is_virtual, &mut disk.model) {
+        let is_mapped = disk.is_virtual || disk.name.starts_with("dm-");
+        if let (true, Some(name)) = (is_mapped, &mut disk.model) {
             names.replace(NameKind::Volume, name);
         }
     }

@@ -169,8 +169,10 @@ impl Names {
     /// Replaces the names in a sentence: those that are known, paths and addresses.
     pub fn text(&mut self, text: &mut String) {
         let mut result = String::with_capacity(text.len());
-        for part in text.split_inclusive(|c: char| c.is_whitespace() || "\"'`(),;=".contains(c)) {
-            let is_end = |c: char| c.is_whitespace() || "\"'`(),;=:.".contains(c);
+        for part in
+            text.split_inclusive(|c: char| c.is_whitespace() || "\"'`()[]{}<>,;=".contains(c))
+        {
+            let is_end = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;=:.".contains(c);
             let word = part.trim_end_matches(is_end);
             match self.word(word) {
                 Some(pseudonym) => {
@@ -200,7 +202,21 @@ impl Names {
         if word.contains('@') {
             return Some(self.of(NameKind::User, word));
         }
+        // `file:/home/...`
+        if let Some((scheme, path)) = word.split_once(':')
+            && path.starts_with('/')
+            && !scheme.is_empty()
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
+            return Some(self.of(NameKind::Path, word));
+        }
         let (host, port) = word.rsplit_once(':').unwrap_or((word, ""));
+        if !port.is_empty()
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+            && let Some(known) = self.known(host)
+        {
+            return Some(format!("{known}:{port}"));
+        }
         if host.parse::<std::net::IpAddr>().is_ok() || word.parse::<std::net::IpAddr>().is_ok() {
             let (host, port) = if port.is_empty() { (word, "") } else { (host, port) };
             let host = self.of(NameKind::Host, host);
@@ -275,5 +291,9 @@ mod tests {
             .to_owned();
         names.text(&mut text);
         assert_eq!(text, "cannot read path-1, /proc/7/io of the host host-1: host-2:7077 (user-1)");
+        let mut text =
+            "no file:/home/ann/acme/in on db1.acme.example:8020 [/home/ann/x]".to_owned();
+        names.text(&mut text);
+        assert_eq!(text, "no path-2 on host-1:8020 [path-3]");
     }
 }
