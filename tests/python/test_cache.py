@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from gordon import cache
+from gordon.cache.warmup import warm_up
+from gordon.errors import GordonError
 
 from conftest import Run, mqsim, raises
 
@@ -214,3 +216,47 @@ def test_json_to_stdout_is_alone_there(three: str, run: Run) -> None:
     ran = run("cache", "replay", three, "--dram", "1KiB", "--json", "-")
     assert json.loads(ran.out)["requests"] == 5
     assert "miss ratio" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "requests"),
+    [("16.1k", 16_100), ("1.001k", 1001), ("16.1M", 16_100_000), ("1_000", 1000)],
+)
+def test_a_warm_up_is_a_whole_number_of_requests(text: str, requests: int) -> None:
+    assert warm_up(text) == {"requests": requests}
+
+
+@pytest.mark.parametrize("text", ["1.0005k", "9" * 400])
+def test_a_warm_up_of_another_number_is_refused(text: str) -> None:
+    with pytest.raises(GordonError, match="not a number of requests"):
+        warm_up(text)
+
+
+def test_times_of_objects_count_from_the_first_request(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    found = []
+    for start in (0, 1_700_000_000):
+        trace.write_text(f"{start},1,4096\n{start + 10},2,4096\n")
+        found.append(
+            cache.replay(trace, policy="flashcache", dram="16MiB", format="libcachesim-csv").report
+        )
+    assert 9.9 < found[0]["simulated_s"] < 10.1
+    assert found[1]["simulated_s"] == pytest.approx(found[0]["simulated_s"])
+    assert found[1]["requests_per_s"] == pytest.approx(found[0]["requests_per_s"])
+
+
+def test_an_object_of_many_gigabytes_is_a_miss(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text('h - - [10/Oct/2000:13:55:36 +0000] "GET /iso HTTP/1.1" 200 20000000000\n')
+    report = cache.replay(log, policy="flashcache", dram="64MiB", format="clf").report
+    assert (report["misses"], report["miss_bytes"]) == (1, 20_000_000_000)
+
+
+@pytest.mark.parametrize("size", [1000, 4096])
+def test_a_whole_object_that_is_written_is_not_fetched(tmp_path: Path, size: int) -> None:
+    trace = tmp_path / "w.csv"
+    trace.write_text(f"0,W,1,{size}\n")
+    report = cache.replay(
+        trace, policy="flashcache", dram="16MiB", columns="time=1:s,op=2,key=3,size=4:B"
+    ).report
+    assert report["backend"]["reads"] == 0

@@ -202,7 +202,8 @@ def test_bad_input_is_one_clear_error(made: str, block: str, run: Run) -> None:
 
 def test_a_small_sample_says_so(made: str, run: Run) -> None:
     ran = run("cache", "mrc", made, "--format", "oracleGeneral", "--sample", "1e-9")
-    assert ran.status == 0
+    assert ran.status == 1
+    assert "no object of the trace is in the sample" in ran.err
     assert "take a larger one" in ran.err
     ran = run("cache", "mrc", made, "--format", "oracleGeneral", "--keep", "500", "--json", "-")
     report = json.loads(ran.out)

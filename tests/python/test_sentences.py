@@ -104,6 +104,22 @@ def test_two_levels_say_what_flash_brings(tmp_path: Path) -> None:
     assert said.startswith("2 MiB of DRAM alone")
 
 
+def test_two_levels_compare_a_policy_with_itself() -> None:
+    points = [
+        {"dram_bytes": 8 << 20, "flash_bytes": flash, "miss_ratio": ratio, "dram_policy": policy}
+        for policy, flash, ratio in (
+            ("lru", 0, 0.60),
+            ("belady", 0, 0.40),
+            ("lru", 64 << 20, 0.55),
+            ("belady", 64 << 20, 0.38),
+        )
+    ]
+    said = sentences.of_two_levels(cast(Any, points))
+    assert said == (
+        "8 MiB of DRAM with belady alone miss 40.0 % of requests, with 64 MiB of flash 38.0 %."
+    )
+
+
 def test_a_run_and_a_comparison_of_devices() -> None:
     alone = flash.bench("random-write", "gordon-slc-256g", requests=2000)
     said = sentence([alone])

@@ -146,6 +146,10 @@ pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, R
         curve.record(&batch);
         progress.step(batch.len() as u64);
     }
+    if sample != Sample::All && curve.sampled() == 0 && curve.requests() > 0 {
+        let why = "no object of the trace is in the sample";
+        return Err(ReplayError::impossible("sample", why, "take a larger one, or none"));
+    }
     let footprint = curve.footprint();
     let (requests, bytes) = (curve.requests(), curve.bytes());
     let ratio = |part: f64, of: u64| (of > 0).then(|| part / of as f64);
@@ -173,9 +177,6 @@ pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, R
             "objects are of several sizes: caches of whole objects miss a little more than this"
                 .into(),
         );
-    }
-    if sample != Sample::All && curve.sampled() == 0 && requests > 0 {
-        warnings.push("no object of the trace is in the sample: take a larger one".into());
     }
     Ok(CurveReport {
         kind: "modelled: counted while the trace was read",

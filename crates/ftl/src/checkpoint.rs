@@ -216,6 +216,9 @@ impl<O: ActionSink> Ftl<O> {
         if !ftl.map.restore(&mut fill) {
             return Err(CheckpointError::Short);
         }
+        let has_grown =
+            |block: &&BlockSnapshot| block.condition == BlockCondition::Bad && block.sequence > 0;
+        ftl.stats.grown_bad = blocks.iter().filter(has_grown).count() as u64;
         ftl.stats.preloaded = blocks.iter().map(|block| u64::from(block.valid)).sum();
         if ftl.is_sound(progress)? { Ok(ftl) } else { wrong("its map and its blocks disagree") }
     }

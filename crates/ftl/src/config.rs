@@ -271,7 +271,8 @@ impl Config {
     /// array of many die groups they would otherwise take all of the over-provisioning, and the
     /// write amplification would depend on the number of die groups.
     pub fn fit_spare(&mut self, blocks: u32, layout: &Layout) {
-        let data = self.exported.div_ceil((self.data_pages(layout) * self.slots).max(1));
+        let data =
+            self.exported.div_ceil(self.data_pages(layout).saturating_mul(self.slots).max(1));
         let spare = blocks.saturating_sub(data);
         self.write_points = self.write_points.min((spare / 4).max(1));
         self.reserve = self.reserve.min((spare / 16).max(2));

@@ -370,9 +370,9 @@ impl<O: ActionSink> Ftl<O> {
         self.blocks.erases(block)
     }
 
-    /// Whether a block was never in service: it is bad and was never erased.
+    /// Whether a block was never in service: it is bad and was never opened.
     pub fn is_bad_from_the_start(&self, block: BlockId) -> bool {
-        self.blocks.condition(block) == BlockCondition::Bad && self.blocks.erases(block) == 0
+        self.blocks.condition(block) == BlockCondition::Bad && self.blocks.sequence(block) == 0
     }
 
     /// Whether work is in flight or waiting.

@@ -103,7 +103,7 @@ impl Timing {
     pub fn bus_bandwidth(&self) -> Bytes {
         // Rates are whole numbers of Hz far below 2^53.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        Bytes(self.bus_rate.0 as u64 * u64::from(self.bus_bits / 8))
+        Bytes((self.bus_rate.0 as u64).saturating_mul(u64::from(self.bus_bits / 8)))
     }
 
     /// Bus time of one physical page when `bytes`, data and out-of-band data together, are

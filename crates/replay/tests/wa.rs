@@ -62,6 +62,7 @@ fn invalid_configs_are_refused() {
     for (config, key) in [
         (json!({"rho": 1.0}), "--rho"),
         (json!({"rho": 0.0}), "--rho"),
+        (json!({"rho": 0.00001, "hot_cold": {"space": 0.1, "share": 0.9}}), "--rho"),
         (json!({"rho": 0.8, "blocks": 2}), "--blocks"),
         (json!({"rho": 0.8, "choices": 2}), "--choices"),
         (json!({"rho": 0.8, "hot_cold": {"space": 1.0, "share": 0.5}}), "--hot-share"),

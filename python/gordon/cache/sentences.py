@@ -71,15 +71,19 @@ def of_tiered(report: TieredReport) -> str:
 def of_two_levels(points: Sequence[TwoLevelPoint]) -> str:
     """The gain of flash at the smallest DRAM: the misses without and with the largest flash."""
     dram = min(point["dram_bytes"] for point in points)
-    same = sorted(
-        (point["flash_bytes"], ratio)
+    known = [
+        (point["flash_bytes"], ratio, point["dram_policy"])
         for point in points
         if point["dram_bytes"] == dram and (ratio := point["miss_ratio"]) is not None
-    )
-    if not same:
+    ]
+    if not known:
         return "No request is counted."
+    # One policy with itself: the one that misses least with the smallest flash.
+    *_, policy = min(known)
+    same = sorted((flash, ratio) for flash, ratio, of in known if of == policy)
     (least, without), (most, with_flash) = same[0], same[-1]
-    start = f"{binary(dram)} of DRAM"
+    has_several = len({of for _, _, of in known}) > 1
+    start = f"{binary(dram)} of DRAM{f' with {policy}' if has_several else ''}"
     if least == most:
         flash = f" and {binary(most)} of flash" if most else ""
         return f"{start}{flash} miss {percent(without)} of requests."

@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from decimal import Decimal
 
 from gordon import _core
 from gordon.errors import GordonError
@@ -18,8 +19,8 @@ def warm_up(text: str | None) -> Config | None:
     if text is None:
         return None
     if number := re.fullmatch(r"([0-9][0-9_]*(?:\.[0-9]+)?)([kMG]?)", text):
-        requests = float(number[1]) * _SCALES[number[2]]
-        if requests == int(requests):
+        requests = Decimal(number[1].replace("_", "")) * _SCALES[number[2]]
+        if requests < 2**64 and requests == requests.to_integral_value():
             return {"requests": int(requests)}
     elif part := re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", text):
         return {"share": float(part[1]) / 100}

@@ -82,8 +82,12 @@ impl Dram {
 
     #[inline]
     fn span(&self, bytes: Bytes) -> Ns {
-        // A request has less than 4 GiB, and 2^32 x 10^9 is less than 2^64.
-        self.access + Ns(self.rate.ceil(bytes.0 * Ns::SECOND.0))
+        let time = match bytes.0.checked_mul(Ns::SECOND.0) {
+            Some(scaled) => Ns(self.rate.ceil(scaled)),
+            // An object of 18 GB or more.
+            None => bytes.time_at(Bytes(self.rate.get())),
+        };
+        self.access + time
     }
 
     #[inline]
@@ -109,6 +113,8 @@ const LINES: u64 = 2;
 pub(super) struct Machine {
     pub(super) cache: FlashCache,
     pub(super) page: Bytes,
+    /// Whether the request is a whole object, after whose end its last page is empty.
+    pub(super) is_whole: bool,
     /// Pages of a logical block if a miss fetches a whole block; else 0.
     pub(super) by_block: u64,
     pub(super) search: Ns,
@@ -173,6 +179,7 @@ impl Machine {
         let lookup = if has_flash { dram.span(LINE) * LINES } else { Ns::ZERO };
         Self {
             page: *design.cache.page,
+            is_whole: false,
             by_block: if has_flash && shape.fill == Fill::Block { shape.pages.into() } else { 0 },
             search: *design.dram.search,
             lookup,
@@ -273,7 +280,9 @@ impl Machine {
     pub(super) fn serve(&mut self, at: Ns, request: &Request, write: bool) -> Ns {
         // Brings the flash up to the time at which the table is searched.
         self.chip.advance(&mut self.cache, at + self.search + self.lookup);
-        let served = self.cache.access_at(request, write);
+        // What follows a whole object in its last page is padding: nothing of it is fetched.
+        let asked = if self.is_whole { request.size } else { request.asked };
+        let served = self.cache.access_at(&Request { asked, ..*request }, write);
         let (source, end) = if served.found == PageLookup::Dram {
             let mut begin = at + self.search;
             if write {

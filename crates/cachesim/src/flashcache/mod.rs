@@ -122,6 +122,7 @@ impl<'a> Run<'a> {
                         machine.end_warm_up(*at);
                     }
                 }
+                machine.is_whole = request.asked == request.size;
                 let request = Request { size, ..*request };
                 machine.backend.same_request = !stamp.first;
                 let answered = machine.serve(*at, &request, stamp.write);

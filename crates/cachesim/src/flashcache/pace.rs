@@ -140,6 +140,8 @@ impl SpreadLoad {
         };
         if self.spread {
             self.spread_seconds();
+        } else {
+            self.count_from_first();
         }
         let taken = self.taken;
         let stamps = self.load.stamps.as_deref().unwrap_or_default();
@@ -149,6 +151,15 @@ impl SpreadLoad {
     /// Times of the requests in the buffer.
     fn stamps(&mut self) -> &mut Vec<AccessStamp> {
         self.load.stamps.get_or_insert_default()
+    }
+
+    /// Makes times count from the first request: those of objects are the file's.
+    fn count_from_first(&mut self) {
+        let (taken, first) = (self.taken, self.first);
+        let stamps = &mut self.stamps()[..taken];
+        let Some(first) = first.or(stamps.first().map(|stamp| stamp.at)) else { return };
+        stamps.iter_mut().for_each(|stamp| stamp.at = stamp.at.saturating_sub(first));
+        self.first = Some(first);
     }
 
     /// Spreads the requests of each second evenly over it; times count from the first request.

@@ -107,6 +107,9 @@ pub enum LayoutKind {
     LogSets,
 }
 
+/// The most requests of an object in DRAM that are counted.
+const MOST_HITS: u32 = 0xffff;
+
 impl LayoutKind {
     /// Name of the layout.
     pub fn name(self) -> &'static str {
@@ -267,6 +270,10 @@ impl TieredConfig {
                     format!("{part} is not a probability"),
                     "random:0.5",
                 ));
+            }
+            AdmissionConfig::Hits(least) if least > MOST_HITS => {
+                let why = format!("{least} requests of an object: at most {MOST_HITS} are counted");
+                return Err(wrong("admission", why, "hits:2"));
             }
             AdmissionConfig::Hits(least) => Admission::Hits(least),
             AdmissionConfig::Ghost(bytes) => Admission::Ghost(bytes.0),

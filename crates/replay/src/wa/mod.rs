@@ -238,6 +238,10 @@ impl SimulatedArray {
             return Err(wrong("blocks", why, "4 blocks at least, and 2^31 pages at most"));
         }
         let logical = (rho * ratio(pages, 1)).round() as u32;
+        if config.hot_cold.is_some() && logical < 2 {
+            let why = format!("{logical} logical pages cannot be hot and cold");
+            return Err(wrong("rho", why, "0.8"));
+        }
         let array = FullArray::new(&ArrayConfig {
             logical,
             pages_per_block,

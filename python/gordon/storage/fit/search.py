@@ -259,7 +259,12 @@ class Search:
 
     def _cost(self, values: dict[Knob, float]) -> float:
         """The error, and how far the values are from the start: the search makes the sum small."""
-        far = sum(abs(log(values[knob] / self._start[knob])) for knob in self.knobs)
+        # A value below the least one, such as a latency of 0, is as far as that.
+        ratios = (
+            max(values[knob], knob.least) / max(self._start[knob], knob.least)
+            for knob in self.knobs
+        )
+        far = sum(abs(log(ratio)) for ratio in ratios)
         return self.error_at(values) + PULL * far / len(self.knobs)
 
     def error_at(self, values: dict[Knob, float]) -> float:
