@@ -216,6 +216,8 @@ def test_a_signal_to_the_sort_ends_the_benchmark(tmp_path: Path, number: int) ->
 
 
 def test_a_sort_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    with raises("sort-failed", "did not write"):
+        bench(tmp_path, command=["true", "{in}", "{out}"])
     with raises("sort-failed", "status 3"):
         bench(tmp_path, command=["sh", "-c", "cp $1 $2; exit 3", "sh", "{in}", "{out}"])
     assert list((tmp_path / "data").iterdir()) == []

@@ -646,9 +646,20 @@ def test_nvml_by_its_library(tmp_path: Path, status: int, kind: str) -> None:
     if kind == "power":
         assert (first, second) == (250.5, 250.5)
     else:
-        # The first two readings found the functions; joules of the second GPU follow the first's.
-        assert first == pytest.approx(5.004)
-        assert second == pytest.approx(5.006)
+        # Two readings found the functions, and a third one that they work; joules of the second GPU
+        # follow the first's.
+        assert first == pytest.approx(5.007)
+        assert second == pytest.approx(5.009)
+
+
+def test_gpus_without_joules_and_watts_are_no_meter(tmp_path: Path) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler for a library that answers as NVML")
+    source, library = tmp_path / "nvml.c", tmp_path / "libnvml.so"
+    source.write_text(NVML.replace("*mw = 250500; return 0;", "*mw = 0; return 3;"))
+    define = ["-DSTATUS=3", "-DGPUS=1"]
+    subprocess.run(["cc", "-shared", "-fPIC", *define, source, "-o", library], check=True)
+    assert "nvmlDeviceGetPowerUsage" in missing(nvml.find(str(library)), "nvml").why
 
 
 def test_no_nvml() -> None:

@@ -407,7 +407,7 @@ mod tests {
         let found = found.expect("there is a cache");
         let live = half(&storage, &found, 1).expect("the first generation").generation;
         // The second of three pages with which a compaction would have started a generation.
-        let other = usize::from(live % 2 == 0);
+        let other = usize::from(live.is_multiple_of(2));
         for number in 0..2 {
             let page = Page {
                 generation: live + 1,

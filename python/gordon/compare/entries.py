@@ -64,7 +64,8 @@ def sentence(devices: Sequence[ComparedDevice], runs: Sequence[Run[DeviceRun]]) 
     """How the simulated devices differ, and between which times the measured ones are."""
     said = []
     if len(runs) > 1:
-        said.append(compared(runs))
+        of_some = "Of the simulated devices, " if len(devices) > len(runs) else ""
+        said.append(of_some + compared(runs))
     said += [
         f"{device['id']}, as measured, takes {_time(device)}."
         for device in devices

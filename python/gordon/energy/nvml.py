@@ -80,7 +80,10 @@ class Nvml(Meter):
 def find(library: str = LIBRARY) -> list[Candidate]:
     """The meter of the GPUs, if the driver's library can be loaded."""
     try:
-        return [Candidate(NAME, MEASURES, Nvml(library))]
+        meter = Nvml(library)
+        # A GPU may report neither joules nor watts.
+        meter.read()
+        return [Candidate(NAME, MEASURES, meter)]
     except GordonError as error:
         return [Candidate(NAME, MEASURES, why=error.message)]
     except OSError:

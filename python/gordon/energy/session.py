@@ -130,7 +130,7 @@ class Session:
                 return f"run {number}"
         if self.idle is not None and self.idle.begin <= at <= self.idle.end:
             return "idle"
-        return "tail" if self.tail is not None and at > self.tail.begin else ""
+        return "tail" if self.tail is not None and self.tail.begin < at <= self.tail.end else ""
 
     def _mark(self) -> None:
         for sampler in self.samplers:

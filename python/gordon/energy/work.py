@@ -121,7 +121,11 @@ def _await(pid: int) -> None:
     is handled only after it."""
     if not hasattr(os, "pidfd_open"):
         return
-    end = os.pidfd_open(pid)
+    try:
+        end = os.pidfd_open(pid)
+    except OSError:
+        # An older kernel, or a sandbox that denies it.
+        return
     try:
         waiting = select.poll()
         waiting.register(end, select.POLLIN)

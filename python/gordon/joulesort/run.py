@@ -169,8 +169,15 @@ def once(command: list[str], target: Path) -> Usage:
     else:
         used = work.run(command, stdout=subprocess.DEVNULL)
     if used.exit_status == 0:
-        with target.open("rb") as file:
-            os.fsync(file.fileno())
+        try:
+            with target.open("rb") as file:
+                os.fsync(file.fileno())
+        except FileNotFoundError:
+            raise GordonError(
+                f"the sort ended with exit status 0, but did not write {target}",
+                "a command that writes its output to {out}",
+                kind="sort-failed",
+            ) from None
     span = Span(used.span.begin, time.monotonic())
     return Usage(
         span,

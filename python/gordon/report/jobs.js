@@ -7,11 +7,23 @@
   // The mean, then each job.
   const panels = [["mean", result], ...Object.entries(result.jobs)];
 
+  // What machines are compared by, next to the time.
+  const against = !ofGrid && result.designs.some((d) => d.job.price !== null) ? "price" : "energy_j";
+
   // Time and the other figure of a front, of a design of a grid or of a machine.
   function point(d) {
-    if (ofGrid) return [d.relative.time, d.relative.energy];
-    const of = d.job || d.stages || d.sync;
-    return [of.time_s, of.price ?? of.energy_j];
+    return ofGrid ? [d.relative.time, d.relative.energy] : [d.job.time_s, d.job[against]];
+  }
+
+  // The front of the two figures that are drawn: that of the survey may have others, too.
+  function frontOf(of) {
+    if (ofGrid) {
+      const byId = Object.fromEntries(of.designs.map((d) => [d.id, d]));
+      return of.front.map((id) => point(byId[id]));
+    }
+    let least = Infinity;
+    const points = of.designs.map(point).filter(([, y]) => y !== null).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    return points.filter(([, y]) => y < least && ((least = y), true));
   }
 
   function drawFronts() {
@@ -29,8 +41,7 @@
       axes["yaxis" + suffix] = axis("x" + suffix, domain.y);
       annotations.push({ x: domain.x[0], y: domain.y[1], xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom", text: i ? name : "<b>mean</b>", showarrow: false });
       const at = { xaxis: "x" + suffix, yaxis: "y" + suffix, showlegend: i === 0 };
-      const byId = Object.fromEntries(of.designs.map((d) => [d.id, d]));
-      const front = of.front.map((id) => point(byId[id])).filter(([, y]) => y != null).sort((a, b) => a[0] - b[0]);
+      const front = frontOf(of).sort((a, b) => a[0] - b[0]);
       traces.push({ x: front.map((p) => p[0]), y: front.map((p) => p[1]), mode: "lines", name: "Pareto front", line: { color: colour("soft"), width: 1.5, dash: "dot" }, hoverinfo: "skip", ...at });
       for (const [kind, symbol, tone] of ofGrid ? kinds : [[null, "circle", "cpu"]]) {
         const group = of.designs.filter((d) => !ofGrid || d.storage_kind === kind);
@@ -70,14 +81,15 @@
   }
 
   function drawEnergy() {
-    const against = result.named["MaxE-disk"] || result.baseline.id;
+    const reference = result.named["MaxE-disk"] || result.baseline.id;
     const bars = panels.map(([job, of]) => {
-      const whole = find(of, against)[result.by].energy_j;
+      // The parts are those of the model with a barrier after each sample.
+      const whole = find(of, reference).sync.energy_j;
       const parts = find(of, result.named.MaxE).energy_by_part_j;
       return { group: "MaxE", label: job, values: Object.fromEntries(Object.entries(parts).map(([k, j]) => [k, j / whole])) };
     });
     const keys = Object.keys(PARTS).filter((k) => bars.some((bar) => bar.values[k] > 0));
-    drawBars("plot-energy", bars, keys, (k) => PARTS[k][0], (k) => colour(PARTS[k][1]), { title: { text: "energy, relative to " + against } }, "%{x:.3f}");
+    drawBars("plot-energy", bars, keys, (k) => PARTS[k][0], (k) => colour(PARTS[k][1]), { title: { text: "energy, relative to " + reference } }, "%{x:.3f}");
   }
 
   function draw() {

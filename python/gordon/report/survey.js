@@ -89,7 +89,8 @@
 
   function drawEnergy() {
     const all = result.designs.find((d) => d.id === result.named["MaxE-disk"]);
-    const whole = all ? all[result.by].energy_j : result.baseline[result.by].energy_j;
+    // The parts are those of the model with a barrier after each sample.
+    const whole = (all || result.baseline).sync.energy_j;
     const keys = Object.keys(PARTS).filter((k) => named().some((r) => r.d.energy_by_part_j[k] > 0));
     drawBars("plot-energy", keys, (d, k) => (d.energy_by_part_j[k] || 0) / whole, (k) => PARTS[k][0], (k) => colour(PARTS[k][1]),
       { title: { text: all ? "energy, relative to MaxE-disk" : "energy, relative to the baseline" } }, "%{x:.3f}");

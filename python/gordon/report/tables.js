@@ -10,7 +10,13 @@ function sortable(noun, downwards) {
   const rows = [...body.rows];
   const buttons = [...table.querySelectorAll("button[data-key]")];
   const keys = buttons.map((b) => b.dataset.key);
-  const state = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  // A link within the page has a name in the fragment, and keeps the state.
+  let kept = {};
+  const state = () => {
+    const text = location.hash.slice(1);
+    if (!text || text.includes("=")) kept = Object.fromEntries(new URLSearchParams(text));
+    return { ...kept };
+  };
 
   function compare(key) {
     return (a, b) => {

@@ -37,6 +37,7 @@ def _of_machines(result: MachinesMean) -> str:
         result,
         gains={},
         mean_gains={},
+        priced=any(outcome(row)["price"] is not None for row in result["designs"]),
         sentence=_named(result),
         shown=sorted(shown, key=lambda row: outcome(row)["time_s"]),
     )

@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from gordon import notices
+from gordon.human import figures
 from gordon.report import page
 from gordon.survey.jobs import gains
 from gordon.survey.jobs import traces as trace_paths
@@ -50,7 +51,9 @@ def sentence(result: GridResult | GridMean) -> str:
     for name, (title, what) in titles.items():
         id = result["named"].get(name)
         if id is not None:
-            over = f", {gained[name]:.2g} times {what} of the best disk design" if gained else ""
+            over = (
+                f", {figures(gained[name])} times {what} of the best disk design" if gained else ""
+            )
             said.append(f"{title}: {id}{over}")
     return f"{'; '.join(said)}." if said else "No design is on the front."
 

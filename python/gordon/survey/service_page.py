@@ -9,6 +9,7 @@ from gordon.parameters import Parameter
 from gordon.report import page
 from gordon.survey import bill_page, entries
 from gordon.survey.jobs import traces as trace_paths
+from gordon.survey.machines import OBJECTIVES, in_words
 from gordon.survey.machines_page import money, of_machines
 from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.results import ServiceDesign, ServiceResult
@@ -43,6 +44,7 @@ def render(result: ServiceResult) -> str:
         cards=notable,
         resources=RESOURCES,
         priced=any(row["price_per_month"] is not None for row in rows),
+        compared=in_words([OBJECTIVES[one] for one in result["objectives"]] or ["cost"]),
         metered=any(row["power_w"] is not None for row in rows),
         columns=entries.on_page(entries.designs(result), rows, said),
         parts=page.grouped(_used(result["parameters"], notable)),

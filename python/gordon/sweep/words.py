@@ -11,6 +11,7 @@ from gordon.report import page
 _UNITS = {
     "_mb_s": "MB/s",
     "_bytes_per_s": "B/s",
+    "_per_s": "per s",
     "_bit_s": "bit/s",
     "_bytes": "B",
     "_years": "years",
