@@ -140,6 +140,11 @@ class Agent:
                 f"try: {shlex.join([*command[: -len(AGENT)], '--version'])}",
                 kind="unreachable-host",
             ) from None
+        except BaseException:
+            # The command ignores SIGINT, so Ctrl-C here would leave it running.
+            self._process.kill()
+            self.close()
+            raise
         if hello["version"] != __version__:
             self.close()
             raise GordonError(

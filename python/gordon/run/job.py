@@ -4,7 +4,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gordon.errors import GordonError
@@ -63,7 +63,9 @@ def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
     def forward(number: int, _: object) -> None:
         if number != signal.SIGINT:
-            process.send_signal(number)
+            # A command of another user, as by sudo, gets signals of the terminal alone.
+            with suppress(PermissionError):
+                process.send_signal(number)
 
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     handled = [one for one in signals if signal.getsignal(one) is not signal.SIG_IGN]

@@ -169,17 +169,19 @@ impl Names {
     /// Replaces the names in a sentence: those that are known, paths and addresses.
     pub fn text(&mut self, text: &mut String) {
         let mut result = String::with_capacity(text.len());
-        for part in
-            text.split_inclusive(|c: char| c.is_whitespace() || "\"'`()[]{}<>,;=".contains(c))
-        {
-            let is_end = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;=:.".contains(c);
-            let word = part.trim_end_matches(is_end);
+        // A path may contain brackets, so brackets end a word only where it begins or ends.
+        let is_between = |c: char| c.is_whitespace() || "\"'`(),;=".contains(c);
+        let is_end = |c: char| is_between(c) || "[]{}<>:.".contains(c);
+        for part in text.split_inclusive(is_between) {
+            let rest = part.trim_start_matches(['[', '{', '<']);
+            result.push_str(&part[..part.len() - rest.len()]);
+            let word = rest.trim_end_matches(is_end);
             match self.word(word) {
                 Some(pseudonym) => {
                     result.push_str(&pseudonym);
-                    result.push_str(&part[word.len()..]);
+                    result.push_str(&rest[word.len()..]);
                 }
-                None => result.push_str(part),
+                None => result.push_str(rest),
             }
         }
         *text = result;
@@ -210,16 +212,21 @@ impl Names {
         {
             return Some(self.of(NameKind::Path, word));
         }
-        let (host, port) = word.rsplit_once(':').unwrap_or((word, ""));
+        let is_address = |text: &str| text.parse::<std::net::IpAddr>().is_ok();
+        let (host, port) = match is_address(word) {
+            true => (word, ""),
+            false => word.rsplit_once(':').unwrap_or((word, "")),
+        };
         if !port.is_empty()
             && port.bytes().all(|byte| byte.is_ascii_digit())
             && let Some(known) = self.known(host)
         {
             return Some(format!("{known}:{port}"));
         }
-        if host.parse::<std::net::IpAddr>().is_ok() || word.parse::<std::net::IpAddr>().is_ok() {
-            let (host, port) = if port.is_empty() { (word, "") } else { (host, port) };
-            let host = self.of(NameKind::Host, host);
+        // `[::1]:8080`, whose first bracket is not part of the word.
+        let bare = host.trim_end_matches(']');
+        if is_address(bare) {
+            let host = self.of(NameKind::Host, bare) + &host[bare.len()..];
             return Some(if port.is_empty() { host } else { format!("{host}:{port}") });
         }
         None
@@ -295,5 +302,8 @@ mod tests {
             "no file:/home/ann/acme/in on db1.acme.example:8020 [/home/ann/x]".to_owned();
         names.text(&mut text);
         assert_eq!(text, "no path-2 on host-1:8020 [path-3]");
+        let mut text = "/home/{acme}/[secret].csv [fe80::8a]:8080, fe80::8b and ::1".to_owned();
+        names.text(&mut text);
+        assert_eq!(text, "path-4 [host-3]:8080, host-4 and host-5");
     }
 }
