@@ -48,6 +48,26 @@ def test_a_size_that_is_none_names_its_option(
     assert "25us" not in ran.err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("cache tiered a.mqsim --dram 1MiB --flash 8MiB --layout log --set-size 8KiB",
+         "--set-size has no effect with --layout log"),
+        ("cache tiered a.mqsim --dram 1MiB --flash 8MiB --layout sets --no-reinsert",
+         "--no-reinsert has no effect with --layout sets"),
+        ("cache tiered a.mqsim --dram 1MiB --flash 8MiB --journal-batch 2",
+         "--journal-batch needs --journal"),
+        ("cache serve --root . --dram 1MiB --listen 127.0.0.1:0 --origin-timeout 5s",
+         "--origin-timeout needs --origin"),
+        ("cache serve --root . --dram 1MiB --listen 127.0.0.1:0 --endurance 1000",
+         "--endurance needs --lifetime"),
+        ("block stat --socket gone.sock --interval 2s", "--interval needs --follow"),
+    ],
+)  # fmt: skip
+def test_an_option_without_effect_is_refused(run: Run, words: str, said: str) -> None:
+    run(*words.split()).refused("", said, status=2)
+
+
 def test_a_size_that_is_none_names_its_keyword() -> None:
     with raises("bad-size", "dram", "`x`"):
         gordon.cache.ObjectCache(dram="x")

@@ -113,6 +113,8 @@ def stat(
     output.check(json_path)
     if (socket is None) == (url is None):
         raise click.UsageError("exactly one of --socket PATH and --url URL is needed")
+    if interval is not None and not follow:
+        raise click.UsageError("--interval needs --follow")
     if follow:
         seconds = interval or Following.interval
         following(lambda: blocks.stat(socket, url).report, seconds, json_path)

@@ -34,6 +34,10 @@ def serve(json_path: str | None, **given: Any) -> None:
         raise click.UsageError("--follow-symlinks needs --root")
     if given["origin_ca"] is not None and given["origin"] is None:
         raise click.UsageError("--origin-ca needs --origin")
+    if given["origin_timeout"] is not None and given["origin"] is None:
+        raise click.UsageError("--origin-timeout needs --origin")
+    if given["endurance"] is not None and given["lifetime"] is None:
+        raise click.UsageError("--endurance needs --lifetime")
     console = terminal.messages()
     source = given["root"] or given["origin"]
     allocator.share_arenas(given["threads"] or Service.threads)

@@ -131,9 +131,9 @@ class TieredOptions:
     hits in DRAM; ghost:64MiB, objects that a ghost list of that size holds; years:5, a random
     fraction such that the flash lasts that long."""
     set_size: Annotated[str, SIZE] = "4KiB"
-    """Size of a set."""
+    """sets, log-sets: size of a set."""
     segment: Annotated[str, SIZE] = "256KiB"
-    """Size of a segment."""
+    """log, log-sets: size of a segment."""
     log_share: Annotated[float, Share(is_checked=True)] = 0.05
     """log-sets: fraction of the flash that is the log."""
     threshold: Annotated[int, COUNT] = 2
@@ -144,7 +144,7 @@ class TieredOptions:
     """log-sets: bytes by which an object is smaller in a set than in the trace, as in the trace of
     gordon cache serve."""
     no_reinsert: bool = False
-    """Do not reinsert objects with hits in the log when their segment is evicted."""
+    """log, log-sets: do not reinsert objects with hits in the log when their segment is evicted."""
     journal: Annotated[str, SIZE] = "0"
     """Size of a half of the journal of removals: journal_capacity of gordon cache stat. 0: no
     journal."""
