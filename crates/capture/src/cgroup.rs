@@ -143,8 +143,8 @@ impl Hierarchy {
     }
 }
 
-/// Whether a group of version 2 has a limit of its own, other than that of processes, which systemd
-/// sets everywhere.
+/// Whether a cgroup v2 group sets a limit. A limit on the number of processes does not count:
+/// systemd sets one on every group.
 fn has_limit(dir: &Path) -> bool {
     let text = |file: &str| fs::read_to_string(dir.join(file)).unwrap_or_default();
     let is_set = |file: &&str| text(file).split_whitespace().next().is_some_and(|at| at != "max");

@@ -614,8 +614,8 @@ mod tests {
         assert_eq!((totals.disks[0].device, totals.disks[0].reads), (254 << 20, 1));
         assert_eq!(totals.memory, Bytes(6 << 10));
 
-        // A core that is offline keeps its time, and counts on when it is back. One that comes
-        // online later counts from then on.
+        // An offline core keeps its counters and resumes them when it is online again. A core that
+        // comes online for the first time counts from that moment.
         let busy = STAT.replace("cpu2 5", "cpu2 6");
         let is_of = |line: &&str, core: &str| line.split_whitespace().next() == Some(core);
         let without: Vec<&str> = busy.lines().filter(|line| !is_of(line, "cpu2")).collect();

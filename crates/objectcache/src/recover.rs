@@ -195,8 +195,8 @@ pub(crate) fn recover(shared: &Shared, superblock: &Superblock) -> Result<Recove
             state.journal.restart_now();
         }
         if seen > journal.generation {
-            // A generation was not completely started. Its pages must not pass for those of the
-            // next attempt, which has a number of its own.
+            // A crash interrupted the start of this generation. The next start takes a new number,
+            // so that recovery does not accept pages of this one.
             (state.journal.generation, state.journal.is_started) = (seen, false);
             state.journal.restart_now();
         }

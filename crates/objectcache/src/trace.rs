@@ -29,7 +29,7 @@ impl TraceWriter {
     /// Creates the file, or continues it.
     ///
     /// # Errors
-    /// Also if the file does not consist of whole records: it is not a trace.
+    /// Returns an error if the file cannot be opened, or is not a whole number of records.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::options().append(true).create(true).open(path)?;
         if !file.metadata()?.len().is_multiple_of(RECORD as u64) {

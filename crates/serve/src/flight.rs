@@ -133,7 +133,7 @@ impl Flights {
         self.joinable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Number of fetches that run, also of those that no request can join any more.
+    /// Number of running fetches, including those that requests can no longer join.
     pub fn running(&self) -> usize {
         self.running.load(Ordering::Relaxed)
     }
@@ -511,7 +511,7 @@ mod tests {
             assert!(next(&mut reader).await.is_some_and(|bytes| bytes.is_ok()));
             let waiting = tokio::time::timeout(PATIENCE, pilot.reserve(&budget, 10));
             assert!(waiting.await.is_ok());
-            // Without clients, nobody needs what the window holds.
+            // Without clients, the bytes in the window are not needed.
             drop(reader);
             let waiting = tokio::time::timeout(PATIENCE, pilot.reserve(&budget, 20));
             assert!(waiting.await.is_ok());

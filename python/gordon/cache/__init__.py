@@ -178,7 +178,7 @@ def sweep(
     for title in titles:
         if titles.count(title) > 1:
             raise GordonError(
-                f"two policies have the name {title}, by which results are told apart",
+                f"two policies are named {title}, and results are listed by policy name",
                 "rename one of the classes",
                 kind="same-name",
             )

@@ -280,7 +280,7 @@ impl Machine {
     pub(super) fn serve(&mut self, at: Ns, request: &Request, write: bool) -> Ns {
         // Brings the flash up to the time at which the table is searched.
         self.chip.advance(&mut self.cache, at + self.search + self.lookup);
-        // What follows a whole object in its last page is padding: nothing of it is fetched.
+        // The end of the last page of a whole object is padding, which is not fetched.
         let asked = if self.is_whole { request.size } else { request.asked };
         let served = self.cache.access_at(&Request { asked, ..*request }, write);
         let (source, end) = if served.found == PageLookup::Dram {

@@ -55,8 +55,8 @@ impl Freshness {
         u64::from(self.age_s) + millis(now).saturating_sub(self.received_ms) / 1000
     }
 
-    /// Seconds for which it is still fresh; negative if it is stale. What arrived in the future, by
-    /// a clock that was set back since, has an unknown age and is stale.
+    /// Seconds for which the response is still fresh; negative if it is stale. If the clock was set
+    /// back to before the response arrived, its age is unknown and it is stale.
     pub fn ttl_s(&self, now: SystemTime) -> i64 {
         if self.is_of_the_future(now) {
             return -i64::from(u32::MAX);

@@ -283,8 +283,8 @@ impl Origin {
         }
     }
 
-    /// Passes a request through that may change what is stored. What it changed is removed also if
-    /// the client leaves meanwhile.
+    /// Forwards a request. If its method is unsafe, the stored responses that it may have changed
+    /// are invalidated (RFC 9111, section 4.4), even if the client disconnects before the reply.
     async fn change(self: &Arc<Self>, site: &Arc<Site>, asked: Asked) -> Served {
         let (origin, site) = (Arc::clone(self), Arc::clone(site));
         let changed = tokio::spawn(async move { origin.change_and_remove(&site, asked).await });
