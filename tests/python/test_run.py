@@ -15,7 +15,7 @@ import pytest
 import fake_agent
 import gordon
 from gordon import _core
-from gordon.run import agents, capture, folder, inputs
+from gordon.run import agents, capture, folder, inputs, job
 from gordon.run.agents import Agent, ClockReading, HostClock
 from gordon.run.capture import Host, NodeCapture
 from limits import PATIENCE_S
@@ -350,3 +350,34 @@ def test_hosts_need_a_way_to_reach_them(run: Run, tmp_path: Path) -> None:
     run("trace", *out, "--nodes", missing, "--via", "ssh {host}", "--", "true").refused(
         "no-hosts", missing
     )
+
+
+def test_a_connection_that_is_interrupted_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+    popen = subprocess.Popen
+
+    def starting(*args: Any, **options: Any) -> Any:
+        started.append(popen(*args, **options))
+        return started[-1]
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", starting)
+    monkeypatch.setattr(Agent, "request", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Agent("host", "sh -c 'exec sleep 60' {host}")
+    assert [process.returncode for process in started] == [-signal.SIGKILL]
+
+
+def test_a_signal_that_a_command_may_not_get_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def refused(_: object, number: int) -> None:
+        asked.append(number)
+        raise PermissionError
+
+    monkeypatch.setattr(subprocess.Popen, "send_signal", refused)
+    with subprocess.Popen(["true"]) as process, job._forwarding(process):
+        signal.raise_signal(signal.SIGTERM)
+    assert asked == [signal.SIGTERM]

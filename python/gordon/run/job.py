@@ -63,7 +63,7 @@ def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
     def forward(number: int, _: object) -> None:
         if number != signal.SIGINT:
-            # A command of another user, as by sudo, gets signals of the terminal alone.
+            # A command that runs as another user, as with sudo, gets only the terminal's signals.
             with suppress(PermissionError):
                 process.send_signal(number)
 
