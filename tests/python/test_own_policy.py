@@ -153,7 +153,7 @@ def test_policies_of_one_name_are_refused(trace: str, tmp_path: Path) -> None:
     files = [tmp_path / "one.py", tmp_path / "two.py"]
     for file in files:
         file.write_text(FILE)
-    with raises("same-name", "two policies have the name Mine"):
+    with raises("same-name", "two policies are named Mine"):
         gordon.cache.sweep(
             trace, policies=[f"{file}:Mine" for file in files], dram="1MiB", columns=COLUMNS
         )
