@@ -1,6 +1,7 @@
 """The commands of README.md, the tutorials and the guide, run as a reader would."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,17 @@ def test_the_readme_is_short_and_its_accuracy_is_that_of_the_pages() -> None:
         pairs, median, most, best = [cell.strip(" %") for cell in row.split("|")[2:6]]
         assert [pairs, median, most] == _figures(page, model)[:3]
         assert best == min((_figures(page, name)[1] for name in others), key=float)
+
+
+def test_the_shares_of_clusters_in_the_range_are_those_of_the_page() -> None:
+    page = (ROOT / "docs/validation/cluster.md").read_text()
+    shares = re.findall(r"^\| (?:tasks|job) \|.*\| (\d+)% \|$", page, re.MULTILINE)
+    across = re.findall(r"^Across series: .* (\d+)% in the range", page, re.MULTILINE)
+    assert len(shares) == len(across) == 3
+    local, others = (f"{min(found)} to {max(found)} %" for found in (shares, across))
+    faq, limits = ((ROOT / f"docs/{name}.md").read_text() for name in ("faq", "limits"))
+    assert f"{local} on local nodes ({others} across series of runs)" in faq
+    assert f"the 80 % range holds {others}" in limits
 
 
 def _figures(page: str, model: str) -> list[str]:
