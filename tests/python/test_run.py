@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -14,8 +15,8 @@ import pytest
 
 import fake_agent
 import gordon
-from gordon import _core
-from gordon.run import agents, capture, folder, inputs, job
+from gordon import _core, signals
+from gordon.run import agents, capture, folder, inputs
 from gordon.run.agents import Agent, ClockReading, HostClock
 from gordon.run.capture import Host, NodeCapture
 from limits import PATIENCE_S
@@ -373,11 +374,31 @@ def test_a_connection_that_is_interrupted_ends(monkeypatch: pytest.MonkeyPatch) 
 def test_a_signal_that_a_command_may_not_get_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def refused(_: object, number: int) -> None:
+    def refused(_: int, number: int) -> None:
         asked.append(number)
         raise PermissionError
 
-    monkeypatch.setattr(subprocess.Popen, "send_signal", refused)
-    with subprocess.Popen(["true"]) as process, job._forwarding(process):
+    with signals.forwarded() as forwarding, subprocess.Popen(["true"]) as process:
+        monkeypatch.setattr(os, "kill", refused)
+        forwarding.follow(process.pid)
         signal.raise_signal(signal.SIGTERM)
     assert asked == [signal.SIGTERM]
+
+
+def test_a_signal_from_before_the_command_starts_is_the_command_s() -> None:
+    with signals.forwarded() as forwarding:
+        signal.raise_signal(signal.SIGTERM)
+        with subprocess.Popen(["sleep", "600"]) as process:
+            forwarding.follow(process.pid)
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_a_command_ignores_the_signals_that_were_ignored() -> None:
+    script = "kill -INT $$; kill -HUP $$; exit 5"
+    code = f"from gordon.energy import work; print(work.run(['sh', '-c', {script!r}]).exit_status)"
+    ran = subprocess.run(
+        ["sh", "-c", 'trap "" INT HUP; exec "$@"', "sh", sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout == "5\n", ran.stderr

@@ -1,20 +1,15 @@
 """Runs a command and reports the resources that it used."""
 
 import os
-import select
 import shutil
-import signal
 import subprocess
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import IO, TypedDict
 
-from gordon import peak, threads
+from gordon import peak, signals, threads
 from gordon.energy.series import Span
 from gordon.errors import GordonError
 from gordon.human import short
@@ -89,7 +84,7 @@ def memory(runs: Sequence[UsageReport]) -> str:
 def run(command: list[str], stdout: int | None = None, stderr: IO[bytes] | None = None) -> Usage:
     """Runs a command to its end. Bytes read and written are those of storage devices."""
     own = peak.resident()
-    with _signals() as signals:
+    with signals.forwarded() as forwarding:
         begin = time.monotonic()
         try:
             process = subprocess.Popen(command, stdout=stdout, stderr=stderr)  # noqa: S603 - the person's own
@@ -98,8 +93,7 @@ def run(command: list[str], stdout: int | None = None, stderr: IO[bytes] | None 
             raise GordonError(
                 f"cannot run {command[0]}: {error.strerror}", hint, kind="cannot-run"
             ) from None
-        signals.go_to(process.pid)
-        _await(process.pid)
+        forwarding.follow(process.pid)
         _, status, used = os.wait4(process.pid, 0)
     span = Span(begin, time.monotonic())
     code = os.waitstatus_to_exitcode(status)
@@ -114,69 +108,3 @@ def run(command: list[str], stdout: int | None = None, stderr: IO[bytes] | None 
         exit_status=code if code >= 0 else 128 - code,
         max_rss_is_bound=used.ru_maxrss * 1024 <= own,
     )
-
-
-def _await(pid: int) -> None:
-    """Waits until a process has ended, a second at a time: a signal that comes just before a wait
-    is handled only after it."""
-    if not hasattr(os, "pidfd_open"):
-        return
-    try:
-        end = os.pidfd_open(pid)
-    except OSError:
-        # An older kernel, or a sandbox that denies it.
-        return
-    try:
-        waiting = select.poll()
-        waiting.register(end, select.POLLIN)
-        while not waiting.poll(1000):
-            pass
-    finally:
-        os.close(end)
-
-
-class _Signals:
-    """Signals that came, until there is a process that they can go to."""
-
-    def __init__(self) -> None:
-        self._pid: int | None = None
-        self._waiting: list[int] = []
-        self._sent = False
-
-    def forward(self, number: int, _: FrameType | None) -> None:
-        if self._pid is None:
-            self._waiting.append(number)
-        else:
-            self._send(number)
-
-    def go_to(self, pid: int) -> None:
-        self._pid = pid
-        for number in self._waiting:
-            self._send(number)
-
-    def _send(self, number: int) -> None:
-        """The second one kills a command that ignores the first."""
-        number, self._sent = signal.SIGKILL if self._sent else number, True
-        if self._pid is not None:
-            with suppress(ProcessLookupError):  # it has just ended
-                os.kill(self._pid, number)
-
-
-@contextmanager
-def _signals() -> Iterator[_Signals]:
-    """Signals are the command's: the terminal sends its own to both, others go on from here."""
-    signals = _Signals()
-    before = {}
-    if threading.current_thread() is not threading.main_thread():
-        yield signals  # only the main thread may take signals
-        return
-    for number in (signal.SIGINT, signal.SIGQUIT):
-        before[number] = signal.signal(number, lambda *_: None)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            before[number] = signal.signal(number, signals.forward)
-    try:
-        yield signals
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,12 +1,10 @@
 """Traces the hosts of a run while any command runs here, which starts a job on them."""
 
-import signal
 import subprocess
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 
+from gordon import signals
 from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.run import folder
@@ -40,38 +38,16 @@ def record(
 
 
 def _run(command: Sequence[str]) -> int:
-    """Runs a command to its end. Ctrl-C is the command's, as it would be without us."""
-    try:
-        process = subprocess.Popen(command)  # noqa: S603 - the person's own
-    except OSError as error:
-        raise GordonError(
-            f"cannot run {command[0]}: {error.strerror}",
-            "-- COMMAND ARGUMENTS",
-            kind="cannot-run",
-        ) from None
-    with _forwarding(process):
+    """Runs a command to its end."""
+    with signals.forwarded() as forwarding:
+        try:
+            process = subprocess.Popen(command)  # noqa: S603 - the person's own
+        except OSError as error:
+            raise GordonError(
+                f"cannot run {command[0]}: {error.strerror}",
+                "-- COMMAND ARGUMENTS",
+                kind="cannot-run",
+            ) from None
+        forwarding.follow(process.pid)
         status = process.wait()
     return status if status >= 0 else 128 - status
-
-
-@contextmanager
-def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """SIGTERM and SIGHUP are the command's; Ctrl-C has reached it already."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def forward(number: int, _: object) -> None:
-        if number != signal.SIGINT:
-            # A command that runs as another user, as with sudo, gets only the terminal's signals.
-            with suppress(PermissionError):
-                process.send_signal(number)
-
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    handled = [one for one in signals if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {one: signal.signal(one, forward) for one in handled}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
