@@ -1,4 +1,4 @@
-"""Signals that come while a command runs: they are the command's, as if it had been run alone."""
+"""Forwards the signals that this process gets while it runs a command to the command."""
 
 import os
 import select
@@ -10,7 +10,7 @@ from types import FrameType
 
 
 class Forwarding:
-    """Keeps the signals that come before the process exists, and sends later ones to it."""
+    """Sends signals to a process. Those that come before it exists are sent as soon as it does."""
 
     def __init__(self) -> None:
         self._pid: int | None = None
