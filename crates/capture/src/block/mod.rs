@@ -24,7 +24,7 @@ use perf::PerfEvents;
 pub(crate) use route::BlockRoute;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-pub(crate) use share::{IoShare, SampleShares, ShareQueue};
+pub(crate) use share::{CausedIo, CausedQueue, IoShare, OutstandingIo};
 pub(crate) use source::EventSource;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd as _;

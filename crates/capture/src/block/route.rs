@@ -4,7 +4,7 @@
 use super::LogResult;
 use super::format::{BlockEvent, EventKind};
 use super::matcher::Matcher;
-use super::share::{Distribution, ShareQueue};
+use super::share::{CausedQueue, Distribution};
 use gordon_blockio::IoOp;
 use gordon_trace::{BlockIo, BlockLog, BlockWriter, TraceError};
 use gordon_units::Ns;
@@ -52,15 +52,15 @@ impl BlockRoute {
         Self::with_files(devices, vec![LogFile::new(writer)], None)
     }
 
-    /// Logs of nodes that have the requests to `devices` in common. `shares` has the entries of the
+    /// Logs of nodes that have the requests to `devices` in common. `caused` has the entries of the
     /// nodes in the order of `writers`.
     pub(crate) fn shared(
         devices: Vec<u32>,
         writers: impl IntoIterator<Item = BlockWriter>,
-        shares: ShareQueue,
+        caused: CausedQueue,
     ) -> Self {
         let files: Vec<LogFile> = writers.into_iter().map(LogFile::new).collect();
-        let distribution = Distribution::new(shares, files.len());
+        let distribution = Distribution::new(caused, files.len());
         Self::with_files(Some(devices), files, Some(distribution))
     }
 

@@ -17,7 +17,7 @@ mod shared_io;
 pub use machine_load::MachineTotals;
 pub use options::{MachineOptions, NodeOptions, NodesOptions, ScopeOptions};
 
-use crate::block::{self, BlockLogger, BlockRoute, LogResult, SampleShares, ShareQueue};
+use crate::block::{self, BlockLogger, BlockRoute, CausedIo, CausedQueue, LogResult};
 use crate::clock::{monotonic, own_cpu};
 use crate::error::CaptureError;
 use crate::machine::MachineSource;
@@ -139,7 +139,7 @@ struct Sampler {
     /// Nodes without devices, by the number of their scope, and the machine's I/O among them.
     sharing: Vec<usize>,
     shared_io: SharedIo,
-    shares: ShareQueue,
+    caused: CausedQueue,
     options: NodesOptions,
     deadlines: Deadlines,
     start: Ns,
@@ -162,8 +162,8 @@ impl Sampler {
         let sharing = scopes.iter().enumerate();
         let sharing: Vec<usize> =
             sharing.filter(|(_, scope)| scope.is_sharing_disks()).map(|(at, _)| at).collect();
-        let shares = ShareQueue::default();
-        let (log_files, logs) = open_log(&mut scopes, &sharing, &shares, &info)?;
+        let caused = CausedQueue::default();
+        let (log_files, logs) = open_log(&mut scopes, &sharing, &caused, &info)?;
 
         let start_unix_ns = unix_now();
         let start = monotonic();
@@ -191,7 +191,7 @@ impl Sampler {
             info,
             sharing,
             shared_io,
-            shares,
+            caused,
             options,
             deadlines,
             start,
@@ -261,12 +261,12 @@ impl Sampler {
             ScopeSource::Node(node) => node.counted_io(),
         };
         let counted: Vec<[Bytes; 2]> = self.sharing.iter().map(counted).collect();
-        let nodes = self.shared_io.divide(machine, &counted);
+        let nodes = self.shared_io.divide(machine, counted);
         for (number, at) in self.sharing.iter().enumerate() {
             totals[*at].disks = self.shared_io.disks(number);
         }
         if self.logger.is_some() {
-            self.shares.push(SampleShares { end: machine.end(), nodes });
+            self.caused.push(CausedIo { end: machine.end(), nodes });
         }
     }
 
@@ -445,7 +445,7 @@ type OpenLog = (Box<dyn block::EventSource>, Vec<BlockRoute>);
 fn open_log(
     scopes: &mut [ScopeCapture],
     sharing: &[usize],
-    shares: &ShareQueue,
+    caused: &CausedQueue,
     info: &MachineInfo,
 ) -> Result<(Vec<usize>, Option<OpenLog>), CaptureError> {
     let shared = physical(info);
@@ -487,7 +487,7 @@ fn open_log(
         }
     }
     if !writers.is_empty() {
-        routes.push(BlockRoute::shared(shared, writers, shares.clone()));
+        routes.push(BlockRoute::shared(shared, writers, caused.clone()));
         files.extend(sharing);
     }
     Ok((files, Some((source, routes))))
