@@ -7,6 +7,7 @@ import click
 from gordon.cli import options
 from gordon.options import command, only_given
 from gordon.options.devices import DiskFit, Probes
+from gordon.options.outputs import Tables
 
 
 @click.command(cls=command.Command)
@@ -41,8 +42,8 @@ def probe(target: str | None, log: str, **given: Any) -> None:
 @click.command(cls=command.Command)
 @click.argument("log")
 @command.of(DiskFit)
-@options.json_out
-def fit(log: str, out: str | None, plot: str | None, json_path: str | None, **given: Any) -> None:
+@options.tables_out()
+def fit(log: str, out: str | None, plot: str | None, to: Tables, **given: Any) -> None:
     """Derive a disk's parameters from the log of `gordon disk probe`.
 
     Prints the seek curve, revolution, zones, skews, heads, read cache and interface, and how
@@ -53,9 +54,10 @@ def fit(log: str, out: str | None, plot: str | None, json_path: str | None, **gi
     from gordon.cli.progress import Progress
     from gordon.disk import fit as fits
 
-    output.check(json_path, out, plot=plot, used=[log])
+    output.check(out, to=to, plot=plot, used=[log])
     with Progress("fitting") as progress:
         fitted = fits.fit(log, progress=progress.about, **only_given(given))
-    files = [(out, fitted.toml), (json_path, fitted.report)]
     plots = [(plot, lambda path: draw(path, fitted))]
-    output.finish(lambda console: show(console, fitted), files, plots)
+    output.finish(
+        lambda console: show(console, fitted), [(out, fitted.toml)], plots, to=to, result=fitted
+    )

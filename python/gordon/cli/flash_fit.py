@@ -43,8 +43,8 @@ def probe(target: str | None, log: str, **given: Any) -> None:
 @click.command(cls=command.Command)
 @click.argument("log")
 @command.of(FlashFit)
-@options.json_out
-def fit(log: str, out: str | None, json_path: str | None, **given: Any) -> None:
+@options.tables_out()
+def fit(log: str, out: str | None, to: Tables, **given: Any) -> None:
     """Derive a flash device from the log of `gordon flash probe`.
 
     LOG may also be a table (CSV) with the columns pattern, size and depth and one of mb_s, iops and
@@ -58,11 +58,11 @@ def fit(log: str, out: str | None, json_path: str | None, **given: Any) -> None:
     from gordon.cli.progress import Progress
     from gordon.storage import fit as fits
 
-    output.check(json_path, out, used=[log])
+    output.check(out, to=to, used=[log])
     with Progress("fitting") as progress:
         found = fits.fit(log, progress=progress.about, **only_given(given))
-    files = [(out, found.toml), (json_path, found.report)]
-    output.finish(lambda console: fitted(console, found.report), files)
+    files = [(out, found.toml)]
+    output.finish(lambda console: fitted(console, found.report), files, to=to, result=found)
 
 
 @click.command(cls=command.Command)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from gordon.cli import say
 from gordon.cli.terminal import Output
-from gordon.human import duration, figures, percent, short
+from gordon.human import counted, duration, figures, percent, short
 
 if TYPE_CHECKING:
     from gordon.cache.live import Listening, Purged
@@ -105,17 +105,18 @@ def stats(console: Output, found: "ServeStats") -> None:
 
 def purged(console: Output, path: str, prefix: bool, done: "Purged") -> None:
     where = " in memory, and those in flash" if prefix else ""
-    console.text(f"{path}: {done['purged']:,} objects{where} purged")
+    console.text(f"{path}: {counted(done['purged'], 'object')}{where} purged")
 
 
 def checked(console: Output, found: "ObjectCacheChecked") -> None:
     console.text(
-        f"{found['objects']:,} objects, {short(found['bytes'], 'B')}: {found['damaged']:,} damaged"
+        f"{counted(found['objects'], 'object')}, {short(found['bytes'], 'B')}: "
+        f"{found['damaged']:,} damaged"
     )
 
 
 def warmed(console: Output, done: "Warmed") -> None:
     console.text(
-        f"{done['requested']:,} paths requested: {done['stored']:,} answered, "
+        f"{counted(done['requested'], 'path')} requested: {done['stored']:,} answered, "
         f"{done['failed']:,} failed; {short(done['bytes'], 'B')}"
     )
