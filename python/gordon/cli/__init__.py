@@ -14,7 +14,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from types import FrameType
@@ -395,8 +395,13 @@ def warn(warnings: Sequence[str], traces: Sequence[str] = ()) -> None:
     """Prints a line for each cause of warnings (`gordon.notices`)."""
     from gordon import notices
 
-    for line in notices.grouped(warnings, traces).printed():
-        say(line, kind="warning")
+    warn_each(notices.grouped(warnings, traces).printed())
+
+
+def warn_each(warnings: Iterable[str], about: str = "") -> None:
+    """Prints a line for each warning, behind the name of what they are about, if any."""
+    for warning in warnings:
+        say(f"{about}: {warning}" if about else warning, kind="warning")
 
 
 def _help_of(context: click.Context | None) -> str:

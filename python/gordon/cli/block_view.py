@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from gordon import picture
-from gordon.cli import say
+from gordon.cli import say, warn_each
 from gordon.cli.terminal import Column, Output, data
 from gordon.errors import GordonError
 from gordon.human import binary, duration, figures, lifetime, percent, short
@@ -39,8 +39,7 @@ def ready(console: Output, image: str, where: Ready) -> None:
         console.text(f"  {place}")
     for place in where["status"]:
         console.text(f"  {place} (HTTP: /status and /metrics)")
-    for warning in where["warnings"]:
-        say(warning, kind="warning")
+    warn_each(where["warnings"])
 
 
 def stopped(console: Output, status: BlockStatus) -> None:

@@ -9,7 +9,7 @@ from gordon.cache.results import (
     has_one_level,
     has_two_levels,
 )
-from gordon.cli import say
+from gordon.cli import say, warn_each
 from gordon.cli.terminal import Column, Output, of_entries
 from gordon.human import binary, duration, figures, short
 from gordon.report.entries import NUMBER, Entry
@@ -32,8 +32,7 @@ def begin(
     console: Output, report: CacheReport | FlashCacheReport | TieredReport, name: str, more: str
 ) -> None:
     """Prints warnings, the cache and its load, and the miss ratio if there were requests."""
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(report["warnings"])
     console.text(
         f"{name}: {report['requests']:,} {UNITS[report['unit']]}, "
         f"{short(report['bytes'], 'B')}; modelled"
@@ -147,8 +146,7 @@ _YEARS: Entry[TwoLevelPoint] = Entry("years", "years", years(-1), NUMBER)
 
 def show_curve(console: Output, report: CurveReport) -> None:
     """Miss ratios by size."""
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(report["warnings"])
     how = "every object counts"
     if report["sampled_requests"] < report["requests"]:
         sample = figures(report["sample"])

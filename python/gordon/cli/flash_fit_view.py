@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gordon.cli import say
+from gordon.cli import warn_each
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, counted, figures
 
@@ -32,8 +32,7 @@ def fitted(console: Output, report: "FlashFit") -> None:
     )
     console.text("range: bandwidths are off by at most 1% more there, all other values unchanged")
     _errors(console, report["errors"], report["points"])
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(report["warnings"])
 
 
 def validated(console: Output, report: "Validation") -> None:
@@ -43,8 +42,7 @@ def validated(console: Output, report: "Validation") -> None:
         f"{counted(len(report['points']), 'point')}"
     )
     _errors(console, report["errors"], report["points"])
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(report["warnings"])
 
 
 def _errors(console: Output, errors: "Sequence[Errors]", points: "Sequence[ComparedPoint]") -> None:

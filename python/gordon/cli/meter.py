@@ -81,7 +81,7 @@ def record(
     to stderr.
     """
     from gordon import GordonError, energy
-    from gordon.cli import output, say, terminal
+    from gordon.cli import output, terminal, warn_each
     from gordon.cli.meter_view import show_record, warn_of
     from gordon.energy.page import render
 
@@ -102,8 +102,7 @@ def record(
         result=done,
     )
     warn_of(done.report["meters"])
-    for warning in done.report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(done.report["warnings"])
     runs = [run for meter in done.report["meters"] for run in meter["runs"]]
     silent_runs = (run["energy_j"] is None and run["samples"] == 0 for run in runs)
     if done.exit_status == 0 and all(silent_runs):

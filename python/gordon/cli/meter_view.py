@@ -2,7 +2,7 @@
 
 import time
 
-from gordon.cli import say
+from gordon.cli import say, warn_each
 from gordon.cli.terminal import Column, Output, data
 from gordon.energy.account import Account, Efficiency, Idle, Tail
 from gordon.energy.find import SPELLED
@@ -66,8 +66,7 @@ def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
             at = f"{line * interval_s:8.2f}  "
             console.text(at + "  ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
     for sampler in session.samplers:
-        for warning in sampler.meter.warnings:
-            say(f"{sampler.meter.name}: {warning}", kind="warning")
+        warn_each(sampler.meter.warnings, sampler.meter.name)
     if not any(sampler.series.times for sampler in session.samplers):
         failures = [s.failure for s in session.samplers if s.failure is not None]
         silent = GordonError(
@@ -105,8 +104,7 @@ def warn_of(meters: list[Account]) -> None:
             "warning",
         )
     for meter in meters:
-        for warning in meter["warnings"]:
-            say(f"{meter['name']}: {warning}", kind="warning")
+        warn_each(meter["warnings"], meter["name"])
         if meter["error"]:
             say(f"{meter['name']} failed: {meter['error']}", kind="warning")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gordon.cli import say
+from gordon.cli import warn_each
 from gordon.cli.terminal import Column, Output, of_entries
 from gordon.human import counted, duration, figures, load_of, short
 from gordon.report.entries import Entry
@@ -22,7 +22,7 @@ def show(console: Output, result: "Run[DeviceRun]", device: Iterable[str], many:
         console.table(_latencies(report))
     for line in device:
         console.text(line)
-    warn(report)
+    warn_each(report["warnings"])
 
 
 def compared(
@@ -53,12 +53,7 @@ def compared(
     columns = [Column("device", [row["name"] for row in rows]), *map(column, entries)]
     console.table([c for c in columns if any(c.cells)])
     for row in rows:
-        warn(row["report"], row["name"])
-
-
-def warn(report: "DeviceRun", name: str = "") -> None:
-    for warning in report["warnings"]:
-        say(f"{name}: {warning}" if name else warning, kind="warning")
+        warn_each(row["report"]["warnings"], row["name"])
 
 
 def whole(report: "DeviceRun") -> str:

@@ -43,7 +43,7 @@ def run(files: tuple[str, ...], to: Tables, **given: Any) -> None:
     and durable; it may be the input.
     """
     from gordon import sort as api
-    from gordon.cli import output, say, sort_view
+    from gordon.cli import output, sort_view, warn_each
     from gordon.cli.progress import Moved
 
     if len(files) < 2:
@@ -54,5 +54,4 @@ def run(files: tuple[str, ...], to: Tables, **given: Any) -> None:
     with Moved("sorting") as progress:
         result = api.run(files[:-1], files[-1], progress=progress.tick, **only_given(given))
     output.finish(lambda console: sort_view.show(console, result.report), to=to, result=result)
-    for warning in result.report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(result.report["warnings"])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from gordon.cli import say
+from gordon.cli import warn_each
 from gordon.cli.terminal import Column, Output
 from gordon.sort.systems.report import Errors, Extrapolation, Figures, Modelled, SystemRow
 
@@ -18,8 +18,7 @@ def show(console: Output, report: Extrapolation) -> None:
 
 def systems(console: Output, report: Extrapolation) -> None:
     """A row for each system, then the plateaus."""
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(report["warnings"])
     rows = report["systems"]
     modelled = [row["modelled"] for row in rows]
     measured = [row["measured"] for row in rows]

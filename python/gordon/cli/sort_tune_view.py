@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from gordon.cli import say
+from gordon.cli import warn_each
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, short
 from gordon.sort.tune.live import Step
@@ -63,8 +63,7 @@ def show(console: Output, report: TuneReport) -> None:
     console.text(f"ended{early}: {report['stopped']}")
     console.text(gain_sentence(report))
     console.text(holds(report))
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(report["warnings"])
     console.text(f"settings: {report['chosen']['what']}")
 
 

@@ -81,7 +81,7 @@ def update(
     (initial-prices.json, which has no date). NAME is a shipped space, or the file of one with the
     provider's ids and a `region`; by default the space of the file's provider.
     """
-    from gordon.cli import output, say
+    from gordon.cli import output, warn_each
     from gordon.survey import price_files, prices, space
 
     output.check(json_path, out, used=[name, source])
@@ -98,5 +98,4 @@ def update(
     done = price_files.update(space.read(name), found, date, space.origin(name), source)
     files = [(out, done.text), (json_path, done.report)]
     output.finish(lambda console: console.text(done.summary(name)), files, is_quiet=True)
-    for warning in done.warnings(source) + prices.age_warnings(name, done.date):
-        say(warning, kind="warning")
+    warn_each(done.warnings(source) + prices.age_warnings(name, done.date))

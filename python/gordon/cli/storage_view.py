@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from gordon import _core
-from gordon.cli import say
+from gordon.cli import say, warn_each
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, figures, short
 from gordon.reports.storage import TargetDescription
@@ -35,8 +35,7 @@ def show(console: Output, report: Characterisation) -> None:
     for depth in depths:
         console.text(f"MB/s, {depth} outstanding")
         console.table(_table(report, depth))
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(report["warnings"])
 
 
 def _about(report: Characterisation) -> list[str]:

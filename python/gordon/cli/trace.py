@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import click
 
-from gordon.cli import WithDefault, options, say, trace_activity
+from gordon.cli import WithDefault, options, say, trace_activity, warn_each
 from gordon.cli.replace import replaced
 from gordon.cli.trace_input import announce_pipe, load_of, of_trace, reading
 from gordon.files import STDOUT
@@ -62,8 +62,7 @@ def record(
     with replaced(out, force=force):
         text = _core.trace_record(out, interval_ns, list(words), limit)
     made: CaptureOutcome = json.loads(text)
-    for warning in made["warnings"]:
-        say(warning, kind="warning")
+    warn_each(made["warnings"])
     click.echo(f"traced to {out}", err=True)
     sys.exit(made["exit_status"])
 
@@ -74,8 +73,7 @@ def _record_run(
     from gordon.run.job import record as record_run
 
     report = record_run(out, hosts, words, via, interval_ns)
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(report["warnings"])
     click.echo(f"traced {len(report['nodes'])} hosts to {out}", err=True)
     sys.exit(report["exit_status"])
 
@@ -177,8 +175,7 @@ def convert(
         text = _core.trace_convert(json.dumps(load_of(source, given)), target, to)
     done: ConversionReport = json.loads(text)
     announce_pipe(source, given, done["input"])
-    for warning in done["warnings"]:
-        say(f"{source}: {warning}", kind="warning")
+    warn_each(done["warnings"], source)
     written = done["requests"] - done["not_written"]
     requests = f"{written} request{'' if written == 1 else 's'}"
     summary = f"{requests} from {done['from']} to {done['to']}: {target}"

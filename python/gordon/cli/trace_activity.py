@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from gordon.cli import say
+from gordon.cli import warn_each
 from gordon.files import STDOUT
 from gordon.human import duration
 from gordon.options import only_given
@@ -57,8 +57,8 @@ def convert(
     done: ActivityReport = json.loads(made)
     several = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
     hosts = [host["host"] for host in done["hosts"]]
-    for line in notices.grouped(done["warnings"], hosts).printed():
-        say(f"{sources[0]}{several}: {line}", kind="warning")
+    lines = notices.grouped(done["warnings"], hosts).printed()
+    warn_each(lines, f"{sources[0]}{several}")
     summary = "\n".join(
         f"{host['samples']} samples of {host['host']}, {host['cores']} cores, "
         f"{duration(host['span_s'])}, from {name} to gordon: {host['path']}"

@@ -176,12 +176,11 @@ def _cluster(job: str | None, chosen: Given) -> "Cluster | None":
 
 def _show(console: "Output", report: "RunReport", out: str) -> None:
     """The warnings of a run, and what was traced."""
-    from gordon.cli import say
+    from gordon.cli import warn_each
     from gordon.human import counted, duration
     from gordon.run import folder
 
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+    warn_each(report["warnings"])
     words = [
         report["job"]["id"],
         duration(report["duration_s"]),
