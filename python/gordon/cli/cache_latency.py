@@ -36,7 +36,7 @@ def latency(trace: str, to: Tables, **given: Any) -> None:
     reads = reading(trace, given, objects=True)
     with reads, Progress("replaying") as progress:
         result = cache.latency(trace, progress=progress.tick, **only_given(given))
-    output.finish(lambda console: _show(console, result.report), to=to, result=result)
+    output.finish_result(result, _show, to)
 
 
 def _show(console: "Output", report: "ByLatency") -> None:

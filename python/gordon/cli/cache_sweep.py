@@ -72,9 +72,4 @@ def mrc(trace: str, to: Tables, report: str | None, exact: bool, **given: Any) -
     with reading(trace, given, objects=True), Progress("reading") as progress:
         result = cache.mrc(trace, progress=progress.tick, **only_given(given))
     announce_pipe(trace, given, result["input"])
-    output.finish(
-        lambda console: cache_view.show_curve(console, result.report),
-        [(report, result.html)],
-        to=to,
-        result=result,
-    )
+    output.finish_result(result, cache_view.show_curve, to, report)

@@ -50,9 +50,4 @@ def tiered(trace: str, to: Tables, report: str | None, **given: Any) -> None:
     with reading(trace, given, objects=True), Progress("replaying") as progress:
         result = tiered.replay(trace, progress=progress.tick, **chosen)
     announce_pipe(trace, given, result["input"])
-    output.finish(
-        lambda console: tiered_view.show(console, result.report),
-        [(report, result.html)],
-        to=to,
-        result=result,
-    )
+    output.finish_result(result, tiered_view.show, to, report)

@@ -51,9 +51,4 @@ def compare(
     output.check(to=to, report=report, used=[trace, *devices])
     with reading(trace, given, objects=False), Part("simulating") as progress:
         result = comparison.run(trace, devices, progress=progress.tick, **only_given(given))
-    output.finish(
-        lambda console: compare_view.show(console, result),
-        [(report, result.html)],
-        to=to,
-        result=result,
-    )
+    output.finish_result(result, compare_view.show, to, report)

@@ -8,13 +8,13 @@ from gordon.compare.entries import COLUMNS, SPARE
 from gordon.report.entries import known
 
 if TYPE_CHECKING:
-    from gordon.compare import Result
+    from gordon.compare.compared import Compared
 
 
-def show(console: Output, result: "Result") -> None:
+def show(console: Output, report: "Compared") -> None:
     """The sentence, a row for each device, and the warnings on stderr."""
-    devices = result.report["devices"]
-    console.text(result.report["sentence"])
+    devices = report["devices"]
+    console.text(report["sentence"])
     console.table(
         of_entries(
             known(COLUMNS, devices),
@@ -22,4 +22,4 @@ def show(console: Output, result: "Result") -> None:
             spare={key: order for order, key in enumerate(SPARE, 1)},
         )
     )
-    warn(result.report["warnings"])
+    warn(report["warnings"])

@@ -34,11 +34,8 @@ def petabyte(to: Tables, **given: Any) -> None:
 
     output.check(to=to)
     result = computed(**only_given(given))
-    output.finish(
-        lambda console: show_petabyte(console, result.report),
-        to=to,
-        result=result,
-        rows=lambda: rows_to_csv(result["by_processors"]),
+    output.finish_result(
+        result, show_petabyte, to, rows=lambda: rows_to_csv(result["by_processors"])
     )
 
 
@@ -76,12 +73,7 @@ def replicas(
     read = nullcontext() if trace is None else reading(trace, given, objects=False)
     with read, Part("simulating") as progress:
         result = simulated(trace, progress=progress.tick, **only_given(given))
-    output.finish(
-        lambda console: show_replicas(console, result.report),
-        to=to,
-        result=result,
-        rows=lambda: rows_to_csv(result["by_rate"]),
-    )
+    output.finish_result(result, show_replicas, to, rows=lambda: rows_to_csv(result["by_rate"]))
 
 
 @cost.command()
@@ -116,12 +108,7 @@ def tco(
     output.check(to=to, used=output.trace_files(traces))
     with Progress("replaying the traces on each storage") as progress:
         result = computed(traces, progress=progress.tick, **only_given(given))
-    output.finish(
-        lambda console: show_tco(console, result.report),
-        to=to,
-        result=result,
-        rows=lambda: rows_to_csv([result]),
-    )
+    output.finish_result(result, show_tco, to, rows=lambda: rows_to_csv([result]))
 
 
 @cost.command()

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +16,7 @@ from gordon.options.outputs import Tables
 if TYPE_CHECKING:
     from gordon.result import Result
 
+R = TypeVar("R", bound=Mapping[str, Any])
 #: Names of files that are text, which a table in Parquet is not.
 _TEXTS = (".csv", ".htm", ".html", ".json", ".toml", ".txt")
 
@@ -168,6 +169,28 @@ def finish(
     for path in paths:
         if path != STDOUT:
             click.echo(f"wrote {path}", err=True)
+
+
+def finish_result(
+    result: "Result[R]",
+    view: Callable[[Output, R], None],
+    to: Tables,
+    report: str | None = None,
+    made: Iterable[tuple[str | None, Callable[[str], Any]]] = (),
+    written: Iterable[str | None] = (),
+    rows: str | Callable[[], str] | None = None,
+) -> None:
+    """The end of a command whose result has tables: `finish` with `view`, which shows the report of
+    the result. `report` is the path of the page of the result."""
+    finish(
+        lambda console: view(console, result.report),
+        [(report, result.html)],
+        made,
+        written,
+        to=to,
+        result=result,
+        rows=rows,
+    )
 
 
 def _csv(result: Mapping[str, Any], rows: str | Callable[[], str] | None) -> Callable[[], str]:

@@ -38,11 +38,6 @@ def plan(
 
     output.check(to=to, used=[given["jobs"]])
     result = planned(**only_given(given))
-    output.finish(
-        lambda console: show_plan(console, result.report),
-        to=to,
-        result=result,
-        rows=lambda: rows_to_csv(result["jobs"]),
-    )
+    output.finish_result(result, show_plan, to, rows=lambda: rows_to_csv(result["jobs"]))
     if result["late"]:
         context.exit(1)

@@ -35,12 +35,7 @@ def rack(to: Tables, **given: Any) -> None:
 
     output.check(to=to)
     result = computed(**only_given(given))
-    output.finish(
-        lambda console: show_rack(console, result.report),
-        to=to,
-        result=result,
-        rows=lambda: rows_to_csv(_rows(result.report)),
-    )
+    output.finish_result(result, show_rack, to, rows=lambda: rows_to_csv(_rows(result.report)))
 
 
 def _rows(result: "Rack") -> list[Row]:

@@ -27,9 +27,4 @@ def rewrite(export: str, to: Tables, report: str | None, **given: Any) -> None:
 
     output.check(to=to, report=report)
     found = reproduce.rewrite(export, notify=terminal.messages().text, **only_given(given))
-    output.finish(
-        lambda console: show(console, found.report),
-        [(report, found.html)],
-        to=to,
-        result=found,
-    )
+    output.finish_result(found, show, to, report)

@@ -53,5 +53,5 @@ def run(files: tuple[str, ...], to: Tables, **given: Any) -> None:
     output.check(to=to, used=[*files, given["config"]])
     with Moved("sorting") as progress:
         result = api.run(files[:-1], files[-1], progress=progress.tick, **only_given(given))
-    output.finish(lambda console: sort_view.show(console, result.report), to=to, result=result)
+    output.finish_result(result, sort_view.show, to)
     warn_each(result.report["warnings"])

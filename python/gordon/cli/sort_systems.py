@@ -28,9 +28,5 @@ def extrapolate(systems: str | None, to: Tables, plot: str | None, **given: Any)
 
     output.check(to=to, plot=plot, used=[systems, given["measured"]])
     found = extrapolate(systems, **only_given(given))
-    output.finish(
-        lambda console: sort_systems_view.show(console, found.report),
-        made=[(plot, lambda path: draw(found.report, path))],
-        to=to,
-        result=found,
-    )
+    drawn = [(plot, lambda path: draw(found.report, path))]
+    output.finish_result(found, sort_systems_view.show, to, made=drawn)

@@ -46,13 +46,7 @@ def tune(to: Tables, report: str | None, **given: Any) -> None:
                 )
         changes = {name: chosen[name] for name in OF_FLASH if name in chosen}
         simulated = api.steer(out, given["flash"], **changes)
-        output.finish(
-            lambda console: sort_tune_view.steered(console, simulated.report),
-            [(report, simulated.html)],
-            written=[out],
-            to=to,
-            result=simulated,
-        )
+        output.finish_result(simulated, sort_tune_view.steered, to, report, written=[out])
         return
     if "set" in chosen or "precondition" in chosen:
         raise click.UsageError("--set and --precondition need --flash, a simulated device")
@@ -65,13 +59,7 @@ def tune(to: Tables, report: str | None, **given: Any) -> None:
         chosen.pop(name, None)
     notify = sort_tune_view.live(terminal.messages())
     found = api.tune(out, curves=plot is not None, notify=notify, **chosen)
-    output.finish(
-        lambda console: sort_tune_view.show(console, found.report),
-        [(report, found.html)],
-        [(plot, lambda path: draw(found.report, path))],
-        [out],
-        to=to,
-        result=found,
-    )
+    drawn = [(plot, lambda path: draw(found.report, path))]
+    output.finish_result(found, sort_tune_view.show, to, report, made=drawn, written=[out])
     if found["interrupted"]:
         click.get_current_context().exit(128 + signal.Signals[found["interrupted"]])

@@ -83,7 +83,7 @@ def survey(
     files = [
         (json_path, result),
         (csv_path, lambda: to_csv(result.report)),
-        (out, lambda: _report(result.report)),
+        (out, result.html),
     ]
     output.finish(lambda console: _show(console, result.report, show_all), files, written=[parquet])
 
@@ -121,15 +121,3 @@ def _bundled(given: Given) -> tuple[tuple[str, ...], Given]:
     if chosen["model"] == bundled.MODEL:
         chosen = {"nodes": str(bundled.NODES)} | chosen
     return traces, chosen
-
-
-def _report(result: "Result") -> str:
-    from gordon.survey import jobs_page, machines_page, page, service_page, tasks_page
-
-    if "jobs" in result:
-        return jobs_page.render(result)
-    if "application" in result:
-        return tasks_page.render(result)
-    if "load" in result:
-        return service_page.render(result)
-    return machines_page.render(result) if "verdict" in result else page.render(result)

@@ -66,10 +66,4 @@ def sweep(
                 f"finished configurations are in {partial}: continue with --resume", err=True
             )
         raise
-    output.finish(
-        lambda console: sweep_view.show(console, result.report),
-        [(report, result.html)],
-        written=[out],
-        to=to,
-        result=result,
-    )
+    output.finish_result(result, sweep_view.show, to, report, written=[out])
