@@ -8,13 +8,12 @@ a source for the value, the source becomes `--set`. The core checks each value.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from functools import cache
 from math import isfinite
 from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
-from gordon.options import Settings, several
+from gordon.options import Settings, schemas, several
 from gordon.parts import unknown
 from gordon.untyped import Config
 
@@ -72,22 +71,22 @@ def change(
     `resolve` changes such a list to what the core reads. Raises GordonError for an unknown path, a
     path of a table, and a value that the core refuses."""
     key, changed = key or path, table
-    known, schema = _root(kind, items), _schema(kind)
+    known, schema = schemas.root(kind, items), schemas.of(kind)
     *folders, leaf = path.split(".")
     for folder in folders:
         if isinstance(table, list):
             table = _choice(key, table, folder)
             continue
-        inner = _inner(known.get(folder), schema)
+        inner = schemas.inner(known.get(folder), schema)
         if inner is None:
-            tables = [name for name in known if _inner(known[name], schema) is not None]
-            raise _unknown(paths(kind, items), key, "table", folder, tables, path)
+            tables = [name for name in known if schemas.inner(known[name], schema) is not None]
+            raise _unknown(schemas.paths(kind, items), key, "table", folder, tables, path)
         table, known = table.setdefault(folder, {}), inner
     if isinstance(table, list):
         raise _choice_needed(key, table)
     if leaf not in known:
-        raise _unknown(paths(kind, items), key, "key", leaf, sorted(known), path)
-    if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
+        raise _unknown(schemas.paths(kind, items), key, "key", leaf, sorted(known), path)
+    if schemas.inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
         raise not_a_value(key, path)
     new = _value(text, known[leaf], schema)
     if isinstance(new, float) and not isfinite(new):
@@ -159,60 +158,8 @@ def _unknown(
     return GordonError(f"--set {key}: {error.message}", hint, kind=error.kind)
 
 
-def paths(kind: str, items: str = "") -> list[str]:
-    """The dotted paths of all values in the schema of a kind, or of the elements of its list
-    `items`."""
-
-    def below(table: Table, prefix: str) -> Iterator[str]:
-        for name, field in table.items():
-            inner = _inner(field, schema)
-            if inner is None:
-                yield prefix + name
-            else:
-                yield from below(inner, f"{prefix}{name}.")
-
-    schema = _schema(kind)
-    return list(below(_root(kind, items), ""))
-
-
-@cache
-def _schema(kind: str) -> Table:
-    schema: Table = json.loads(_core.schema(kind))
-    return schema
-
-
-def _root(kind: str, items: str = "") -> Table:
-    schema = _schema(kind)
-    known: Table = schema.get("properties", {})
-    if items:
-        known = _resolved(known[items]["items"], schema)["properties"]
-    return known
-
-
-def _resolved(field: Table, schema: Table) -> Table:
-    """The schema of a field, behind references, and without null and its address."""
-    while True:
-        if "$ref" in field:
-            field = schema["$defs"][field["$ref"].rsplit("/", 1)[1]]
-        elif "anyOf" in field:
-            field = field["anyOf"][0]
-        else:
-            return field
-
-
-def _inner(field: Table | None, schema: Table) -> Table | None:
-    """The fields of a table; None if it is not a table of known keys."""
-    if field is None:
-        return None
-    plain = _resolved(field, schema)
-    choices = plain.get("oneOf", [])
-    if choices and all("properties" in choice for choice in choices):
-        return {name: inner for choice in choices for name, inner in choice["properties"].items()}
-    return plain.get("properties")
-
-
 def _is_map(field: Table, schema: Table) -> bool:
-    return bool(_resolved(field, schema).get("additionalProperties"))
+    return bool(schemas.resolved(field, schema).get("additionalProperties"))
 
 
 def _has_address(field: Table) -> bool:

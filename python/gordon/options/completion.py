@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from gordon.options import kinds
-from gordon.untyped import Schema
+from gordon.options import kinds, schemas
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -94,39 +93,6 @@ def _keys(ctx: click.Context, _: click.Parameter, text: str) -> list[CompletionI
     return [CompletionItem(f"{key}=") for key in found if key.startswith(text)]
 
 
-def keys(kind: str) -> Iterator[str]:
+def keys(kind: str) -> list[str]:
     """The dotted keys of a kind of file, without those of lists of tables."""
-    import json
-
-    from gordon import _core
-
-    schema: Schema = json.loads(_core.schema(kind))
-    yield from _of_table(schema, schema.get("$defs", {}), "")
-
-
-def _of_table(table: Schema, defined: Schema, prefix: str) -> Iterator[str]:
-    for key, value in table.get("properties", {}).items():
-        inner = _resolved(value, defined)
-        tables = [inner, *inner.get("oneOf", [])]
-        below = [
-            name
-            for one in tables
-            for name in _of_table(one, defined, f"{prefix}{key}.")
-            if not _is_sourced(one)
-        ]
-        yield from below or [f"{prefix}{key}"]
-
-
-def _is_sourced(table: Schema) -> bool:
-    """Whether a table is a value with its source, which is written as the value alone."""
-    return "value" in table.get("properties", {})
-
-
-def _resolved(value: Schema, defined: Schema) -> Schema:
-    while True:
-        if "$ref" in value:
-            value = defined[value["$ref"].rsplit("/", 1)[1]]
-        elif "anyOf" in value:
-            value = value["anyOf"][0]
-        else:
-            return value
+    return schemas.paths(kind)

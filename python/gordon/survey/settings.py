@@ -9,8 +9,9 @@ machine, as in `machines.m5.xlarge.price_per_hour=0.2`; `KIND.PART.KEY...` of a 
 from collections.abc import Sequence
 
 from gordon.errors import GordonError
+from gordon.options.schemas import paths
 from gordon.parts import KINDS, STORAGE, Catalogue, unknown
-from gordon.settings import change, not_a_value, paths, split
+from gordon.settings import change, not_a_value, split
 from gordon.survey import quotas
 from gordon.untyped import Config
 

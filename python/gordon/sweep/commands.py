@@ -13,7 +13,7 @@ import click
 
 from gordon import settings
 from gordon.errors import GordonError
-from gordon.options import command, only_given
+from gordon.options import command, only_given, schemas
 from gordon.options.caches import (
     Cache,
     DramPolicy,
@@ -89,7 +89,7 @@ class Command:
 
     @cached_property
     def device_keys(self) -> list[str]:
-        return [] if self.kind is None else settings.paths(self.kind)
+        return [] if self.kind is None else schemas.paths(self.kind)
 
     def check_key(self, name: str) -> None:
         """Raises GordonError for a key that is neither an option nor a value of the device."""
