@@ -1,21 +1,16 @@
 """The screens of `gordon cost petabyte` and `gordon cost prices`."""
 
-from collections.abc import Callable
-
 from gordon.cli.paper_view import show_items
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.cost.prices import Price, media
-from gordon.cost.report import Array, MediumCost, PartPrice, Petabyte
+from gordon.cost.report import Array, Petabyte
 from gordon.human import figures, short
 
 
 def show_petabyte(console: Output, result: Petabyte) -> None:
     """A row for each medium, the price of bandwidth, and the figures of the paper."""
-    currency, rows = result["currency"], result["media"]
-
-    def column(title: str, cell: Callable[[MediumCost], str]) -> Column:
-        return Column(title, [cell(row) for row in rows], right=True)
-
+    currency = result["currency"]
+    column = ColumnsOf(result["media"])
     of_year = "" if result["year"] is None else f", of media in {result['year']}"
     console.text(
         f"{short(result['capacity_bytes'], 'B')} on each medium, prices of "
@@ -24,16 +19,16 @@ def show_petabyte(console: Output, result: Petabyte) -> None:
     )
     console.table(
         [
-            Column("medium", [row["summary"] or row["medium"] for row in rows]),
-            column("media", lambda r: f"{r['media']:,}"),
-            column("servers", lambda r: f"{r['servers']:,}"),
-            column("processors", lambda r: f"{r['processors']:g}"),
-            column("media cost", lambda r: _money(r["media_cost"])),
-            column("other cost", lambda r: _money(r["nonmedia_cost"])),
-            column("cost share", lambda r: f"{r['nonmedia_cost_share']:.1%}"),
-            column("a GB", lambda r: figures(r["cost_per_gb"])),
-            column("power", lambda r: short(r["total_power_w"], "W")),
-            column("power share", lambda r: f"{r['nonmedia_power_share']:.1%}"),
+            column.text("medium", lambda r: r["summary"] or r["medium"]),
+            column.number("media", lambda r: f"{r['media']:,}"),
+            column.number("servers", lambda r: f"{r['servers']:,}"),
+            column.number("processors", lambda r: f"{r['processors']:g}"),
+            column.number("media cost", lambda r: _money(r["media_cost"])),
+            column.number("other cost", lambda r: _money(r["nonmedia_cost"])),
+            column.number("cost share", lambda r: f"{r['nonmedia_cost_share']:.1%}"),
+            column.number("a GB", lambda r: figures(r["cost_per_gb"])),
+            column.number("power", lambda r: short(r["total_power_w"], "W")),
+            column.number("power share", lambda r: f"{r['nonmedia_power_share']:.1%}"),
         ]
     )
     console.table(_prices(result))
@@ -53,18 +48,14 @@ def show_petabyte(console: Output, result: Petabyte) -> None:
 
 def _prices(result: Petabyte) -> list[Column]:
     """The prices and powers of what a server is made of: Table 7."""
-    parts = result["parts"]
-
-    def column(title: str, cell: Callable[[PartPrice], str]) -> Column:
-        return Column(title, [cell(part) for part in parts], right=True)
-
+    column = ColumnsOf(result["parts"])
     return [
-        Column("part", [part["summary"] or part["part"] for part in parts]),
-        column(
+        column.text("part", lambda p: p["summary"] or p["part"]),
+        column.number(
             "capacity", lambda p: short(p["capacity_bytes"], "B") if p["capacity_bytes"] else "-"
         ),
-        column(result["currency"], lambda p: f"{p['price']:,g}"),
-        column("active", lambda p: short(p["active_w"], "W")),
+        column.number(result["currency"], lambda p: f"{p['price']:,g}"),
+        column.number("active", lambda p: short(p["active_w"], "W")),
     ]
 
 

@@ -1,11 +1,11 @@
 """The screen of a survey of several jobs: each job in a row, then their mean."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from gordon.cli import warn
 from gordon.cli.survey_view import most, show
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.human import counted, figures
 from gordon.survey.jobs import gains, traces
 from gordon.survey.machines import answer, outcome
@@ -50,8 +50,7 @@ def show_jobs(console: Output, result: GridMean | MachinesMean, show_all: bool) 
 
 
 def _designs(jobs: list[tuple[str, GridResult]]) -> list[Column]:
-    def column(title: str, cell: Callable[[GridResult], str], **how: Any) -> Column:
-        return Column(title, [cell(result) for _, result in jobs], **how)
+    column = ColumnsOf([result for _, result in jobs])
 
     def design(name: str) -> Callable[[GridResult], str]:
         return lambda result: result["named"][name] or ""
@@ -62,16 +61,15 @@ def _designs(jobs: list[tuple[str, GridResult]]) -> list[Column]:
     def limit(name: str) -> Callable[[GridResult], str]:
         return lambda result: most(_named(result, name)["limits"])
 
-    number: dict[str, bool] = {"right": True}
     return [
         Column("job", [name for name, _ in jobs]),
-        column("traces", lambda result: str(len(result["traces"])), spare=2, **number),
-        column("MaxE", design("MaxE")),
-        column("perf/W", gain("MaxE"), **number),
-        column("limited by", limit("MaxE"), spare=3),
-        column("MinT", design("MinT")),
-        column("speed", gain("MinT"), **number),
-        column("limited by", limit("MinT"), spare=4),
+        column.number("traces", lambda result: str(len(result["traces"])), spare=2),
+        column.text("MaxE", design("MaxE")),
+        column.number("perf/W", gain("MaxE")),
+        column.text("limited by", limit("MaxE"), spare=3),
+        column.text("MinT", design("MinT")),
+        column.number("speed", gain("MinT")),
+        column.text("limited by", limit("MinT"), spare=4),
     ]
 
 

@@ -1,11 +1,10 @@
 """The screen of `gordon plan`."""
 
-from collections.abc import Callable
 from math import ceil
 from typing import Literal, get_args
 
 from gordon.cli.paper_view import show_items
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.cost.plan import Planned
 from gordon.human import counted, duration, figures, percent, short
 from gordon.reports.plan import JobTimes, Remedy, SliceReport
@@ -50,25 +49,25 @@ def _slice(one: SliceReport, overlap: bool) -> str:
 
 
 def _jobs(jobs: list[JobTimes]) -> list[Column]:
-    def column(title: str, cell: Callable[[JobTimes], str]) -> Column:
-        return Column(title, [cell(job) for job in jobs], right=True)
-
+    column = ColumnsOf(jobs)
     columns = [
-        Column("job", [job["name"] for job in jobs]),
-        column("nodes", lambda j: f"{j['nodes']:,}"),
-        column("data", lambda j: short(j["data_bytes"], "B")),
-        column("arrives", lambda j: duration(j["arrival_s"])),
-        column("loads", lambda j: duration(j["load_s"])),
-        column("computes", lambda j: duration(j["compute_s"])),
-        column("results", lambda j: duration(j["unload_s"])),
-        column("waits", lambda j: duration(j["wait_s"])),
-        column("ends at", lambda j: duration(j["end_s"])),
+        column.text("job", lambda j: j["name"]),
+        column.number("nodes", lambda j: f"{j['nodes']:,}"),
+        column.number("data", lambda j: short(j["data_bytes"], "B")),
+        column.number("arrives", lambda j: duration(j["arrival_s"])),
+        column.number("loads", lambda j: duration(j["load_s"])),
+        column.number("computes", lambda j: duration(j["compute_s"])),
+        column.number("results", lambda j: duration(j["unload_s"])),
+        column.number("waits", lambda j: duration(j["wait_s"])),
+        column.number("ends at", lambda j: duration(j["end_s"])),
     ]
     if any(job["due_s"] is not None for job in jobs):
         columns.append(
-            column("due at", lambda j: "" if j["due_s"] is None else duration(j["due_s"]))
+            column.number("due at", lambda j: "" if j["due_s"] is None else duration(j["due_s"]))
         )
-        columns.append(column("late by", lambda j: duration(j["late_s"]) if j["late_s"] else ""))
+        columns.append(
+            column.number("late by", lambda j: duration(j["late_s"]) if j["late_s"] else "")
+        )
     return columns
 
 

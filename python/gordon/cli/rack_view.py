@@ -1,10 +1,9 @@
 """The screen of `gordon rack`."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from gordon.cli.paper_view import show_items
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.cost.rack import Limit, Rack
 from gordon.human import counted, figures, short
 
@@ -62,16 +61,14 @@ def show_rack(console: Output, result: Rack) -> None:
 
 
 def _limits(console: Output, limits: list[Limit]) -> None:
-    def column(title: str, cell: Callable[[Limit], str], **how: Any) -> Column:
-        return Column(title, [cell(row) for row in limits], **how)
-
+    column = ColumnsOf(limits)
     console.table(
         [
-            column("limit", lambda r: r["what"]),
-            column("value", lambda r: _quantity(r["value"], r["unit"]), right=True),
-            column("at most", lambda r: _quantity(r["most"], r["unit"]), right=True),
-            column("met", lambda r: MET[r["met"]]),
-            column("", lambda r: r["reason"], wraps=True),
+            column.text("limit", lambda r: r["what"]),
+            column.number("value", lambda r: _quantity(r["value"], r["unit"])),
+            column.number("at most", lambda r: _quantity(r["most"], r["unit"])),
+            column.text("met", lambda r: MET[r["met"]]),
+            column.text("", lambda r: r["reason"], wraps=True),
         ]
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gordon.cli.paper_view import show_items
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.human import duration, figures, percent, short
 
 if TYPE_CHECKING:
@@ -40,10 +40,6 @@ def show_replicas(console: Output, result: "Replicas") -> None:
     show_items(console, result["items"])
 
 
-def _column(title: str, rows: list[Row], cell: Callable[[Row], str], right: bool = True) -> Column:
-    return Column(title, [cell(row) for row in rows], right=right)
-
-
 def _or_dash(value: float | None, written: Callable[[float], str]) -> str:
     return "-" if value is None else written(value)
 
@@ -56,18 +52,18 @@ def _arrangements(result: "Replicas") -> list[Row]:
 
 def arrangements_table(result: "Replicas") -> list[Column]:
     """Energy and price of each arrangement."""
-    rows, currency = _arrangements(result), result["currency"]
+    column = ColumnsOf(_arrangements(result))
+    currency = result["currency"]
     return [
-        _column("replicas", rows, lambda r: NAMES[r["id"]], right=False),
-        _column("energy", rows, lambda r: short(r["energy_j"], "J")),
-        _column("mean power", rows, lambda r: short(r["mean_w"], "W")),
-        _column(f"{currency}", rows, lambda r: _or_dash(r["price"], lambda p: f"{p:,.0f}")),
-        _column("kWh a year", rows, lambda r: figures(r["kwh_per_year"])),
-        _column(f"{currency} a year", rows, lambda r: figures(r["electricity_per_year"])),
-        _column("worn a year", rows, lambda r: _or_dash(r["worn_per_year"], figures)),
-        _column(
+        column.text("replicas", lambda r: NAMES[r["id"]]),
+        column.number("energy", lambda r: short(r["energy_j"], "J")),
+        column.number("mean power", lambda r: short(r["mean_w"], "W")),
+        column.number(f"{currency}", lambda r: _or_dash(r["price"], lambda p: f"{p:,.0f}")),
+        column.number("kWh a year", lambda r: figures(r["kwh_per_year"])),
+        column.number(f"{currency} a year", lambda r: figures(r["electricity_per_year"])),
+        column.number("worn a year", lambda r: _or_dash(r["worn_per_year"], figures)),
+        column.number(
             "mean write",
-            rows,
             lambda r: _or_dash(r["write_response_ms"]["mean"], lambda ms: f"{figures(ms)} ms"),
         ),
     ]
@@ -82,21 +78,21 @@ def _devices(result: "Replicas") -> list[Row]:
 
 def devices_table(result: "Replicas") -> list[Column]:
     """The devices of each arrangement: energy, sleep, wear."""
-    rows = _devices(result)
+    column = ColumnsOf(_devices(result))
 
     def wear(row: Row) -> str:
         return _or_dash(row["wear"] and row["wear"]["years"], _years)
 
     return [
-        _column("replicas", rows, lambda r: NAMES[r["id"]], right=False),
-        _column("devices", rows, lambda r: f"{r['role']}: {r['count']} x {r['kind']}", right=False),
-        _column("energy", rows, lambda r: short(r["energy_j"], "J")),
-        _column("mean power", rows, lambda r: short(r["mean_w"], "W")),
-        _column("asleep", rows, lambda r: _or_dash(r["asleep"], percent)),
-        _column("wake-ups", rows, lambda r: _or_dash(r["wakes"], lambda n: f"{n:,.0f}")),
-        _column("a year", rows, lambda r: _or_dash(r["wakes_per_year"], lambda n: f"{n:,.0f}")),
-        _column("to the rating", rows, lambda r: _or_dash(r["rated_years"], _years)),
-        _column("flash worn after", rows, wear),
+        column.text("replicas", lambda r: NAMES[r["id"]]),
+        column.text("devices", lambda r: f"{r['role']}: {r['count']} x {r['kind']}"),
+        column.number("energy", lambda r: short(r["energy_j"], "J")),
+        column.number("mean power", lambda r: short(r["mean_w"], "W")),
+        column.number("asleep", lambda r: _or_dash(r["asleep"], percent)),
+        column.number("wake-ups", lambda r: _or_dash(r["wakes"], lambda n: f"{n:,.0f}")),
+        column.number("a year", lambda r: _or_dash(r["wakes_per_year"], lambda n: f"{n:,.0f}")),
+        column.number("to the rating", lambda r: _or_dash(r["rated_years"], _years)),
+        column.number("flash worn after", wear),
     ]
 
 
@@ -140,18 +136,18 @@ def _limits(result: "Replicas") -> str:
 
 def rates_table(result: "Replicas") -> list[Column]:
     """Sleeping and awake disks at each rate."""
-    rows: list[Row] = list(result["by_rate"])
+    column = ColumnsOf(result["by_rate"])
     return [
-        _column("speed", rows, lambda r: f"{r['speed']:g}"),
-        _column("writes", rows, lambda r: short(r["write_bytes_per_s"], "B/s")),
-        _column("sleeping disk", rows, lambda r: short(r["sleeping_w"], "W")),
-        _column("awake disk", rows, lambda r: short(r["awake_w"], "W")),
-        _column("asleep", rows, lambda r: percent(r["asleep"])),
-        _column("wake-ups", rows, lambda r: f"{r['wakes']:,}"),
-        _column("late", rows, lambda r: f"{r['late']:,}"),
-        _column("on flash only", rows, lambda r: short(r["exposed_bytes"], "B")),
-        _column("pays", rows, lambda r: _PAYS[r["pays"]], right=False),
-        _column("to the rating", rows, lambda r: _or_dash(r["rated_years"], _years)),
+        column.number("speed", lambda r: f"{r['speed']:g}"),
+        column.number("writes", lambda r: short(r["write_bytes_per_s"], "B/s")),
+        column.number("sleeping disk", lambda r: short(r["sleeping_w"], "W")),
+        column.number("awake disk", lambda r: short(r["awake_w"], "W")),
+        column.number("asleep", lambda r: percent(r["asleep"])),
+        column.number("wake-ups", lambda r: f"{r['wakes']:,}"),
+        column.number("late", lambda r: f"{r['late']:,}"),
+        column.number("on flash only", lambda r: short(r["exposed_bytes"], "B")),
+        column.text("pays", lambda r: _PAYS[r["pays"]]),
+        column.number("to the rating", lambda r: _or_dash(r["rated_years"], _years)),
     ]
 
 

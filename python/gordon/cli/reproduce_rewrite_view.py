@@ -1,10 +1,8 @@
 """The screen of `gordon reproduce rewrite`."""
 
-from collections.abc import Callable
-
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import ColumnsOf, Output
 from gordon.human import binary, figures, short, spread
-from gordon.reproduce.rewriting_report import Explained, MeanTrial, Rewritten
+from gordon.reproduce.rewriting_report import Explained, Rewritten
 
 
 def show(console: Output, report: Rewritten) -> None:
@@ -16,25 +14,20 @@ def show(console: Output, report: Rewritten) -> None:
         "measured "
         "except busy dies, which are modelled; values of the device are of the output phase"
     )
-    rows = report["rows"]
-
-    def column(title: str, of: Callable[[MeanTrial], str]) -> Column:
-        return Column(title, [of(row) for row in rows], right=True)
-
-    timed = about["timed"]
+    column = ColumnsOf(report["rows"])
     columns = [
-        Column("output", [f"{binary(r['transfer'])}, {r['way']}" for r in rows]),
-        column("s", lambda r: figures(r["time_s"])),
-        column("output s", lambda r: spread(r["output_s"], r["output_s_deviation"])),
-        column("WA", lambda r: figures(r["output"]["write_amplification"])),
-        column("copied MB", lambda r: figures(r["output"]["copied_bytes"] / 1e6)),
-        column("erases", lambda r: figures(r["output"]["erases"])),
-        column("trimmed MB", lambda r: figures(r["output"]["host_bytes_trimmed"] / 1e6)),
-        column("in use", lambda r: f"{r['mapped_before']:.0%} to {r['mapped_after']:.0%}"),
+        column.text("output", lambda r: f"{binary(r['transfer'])}, {r['way']}"),
+        column.number("s", lambda r: figures(r["time_s"])),
+        column.number("output s", lambda r: spread(r["output_s"], r["output_s_deviation"])),
+        column.number("WA", lambda r: figures(r["output"]["write_amplification"])),
+        column.number("copied MB", lambda r: figures(r["output"]["copied_bytes"] / 1e6)),
+        column.number("erases", lambda r: figures(r["output"]["erases"])),
+        column.number("trimmed MB", lambda r: figures(r["output"]["host_bytes_trimmed"] / 1e6)),
+        column.number("in use", lambda r: f"{r['mapped_before']:.0%} to {r['mapped_after']:.0%}"),
     ]
-    if timed:
-        columns.append(column("dies busy", lambda r: f"{r['output']['dies_busy']:.0%}"))
-        columns.append(column("queue", lambda r: figures(r["output"]["queue_depth"])))
+    if about["timed"]:
+        columns.append(column.number("dies busy", lambda r: f"{r['output']['dies_busy']:.0%}"))
+        columns.append(column.number("queue", lambda r: figures(r["output"]["queue_depth"])))
     console.table(columns)
     for one in report["explained"]:
         console.text(reason(one))

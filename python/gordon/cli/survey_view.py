@@ -1,10 +1,9 @@
 """The screen of a survey: the best designs, compared with the paper's."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from gordon.cli import warn
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.human import figures, percent, short
 from gordon.reports.survey import OutcomeReport
 from gordon.survey.jobs import gains, traces
@@ -33,24 +32,21 @@ def show(console: Output, result: GridResult | GridMean, show_all: bool) -> None
 
 
 def _table(result: GridResult | GridMean, shown: list[GridDesign]) -> list[Column]:
-    def column(title: str, cell: Callable[[GridDesign], str], **how: Any) -> Column:
-        return Column(title, [cell(row) for row in shown], **how)
-
     by = result["by"]
+    column = ColumnsOf(shown)
     disk = next((r for r in result["designs"] if "MaxE-disk" in r["names"]), None)
-    number: dict[str, bool] = {"right": True}
     return [
-        column("  design", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
-        column("name", lambda r: " ".join(r["names"])),
-        column("time", lambda r: short(r[by]["time_s"], "s"), **number),
-        column("rel.", lambda r: figures(r["relative"]["time"]), spare=2, **number),
-        column("energy", lambda r: short(r[by]["energy_j"], "J"), **number),
-        column("rel.", lambda r: figures(r["relative"]["energy"]), spare=3, **number),
-        column("node", lambda r: f"{figures(r[by]['node_power_w'])} W", **number),
-        column("perf/W", lambda r: _per_watt(r[by], disk and disk[by]), spare=1, **number),
-        column("limited by", lambda r: most(r["limits"])),
-        column("then", lambda r: most(r["limits"], 1), spare=4),
-        column("flash life", _life, spare=5, **number),
+        column.text("  design", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
+        column.text("name", lambda r: " ".join(r["names"])),
+        column.number("time", lambda r: short(r[by]["time_s"], "s")),
+        column.number("rel.", lambda r: figures(r["relative"]["time"]), spare=2),
+        column.number("energy", lambda r: short(r[by]["energy_j"], "J")),
+        column.number("rel.", lambda r: figures(r["relative"]["energy"]), spare=3),
+        column.number("node", lambda r: f"{figures(r[by]['node_power_w'])} W"),
+        column.number("perf/W", lambda r: _per_watt(r[by], disk and disk[by]), spare=1),
+        column.text("limited by", lambda r: most(r["limits"])),
+        column.text("then", lambda r: most(r["limits"], 1), spare=4),
+        column.number("flash life", _life, spare=5),
     ]
 
 

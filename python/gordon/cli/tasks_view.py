@@ -1,14 +1,11 @@
 """The screen of a survey of clusters: time and price of each number of nodes, the stages of the
 recommended cluster, and the verdict."""
 
-from collections.abc import Callable
-from typing import Any
-
 from gordon.cli import warn
 from gordon.cli.designs_view import NEAR, interval, legend, spread, table
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.human import counted, duration
-from gordon.reports.survey import ApplicationReport, StageOnCluster, StageRecorded
+from gordon.reports.survey import ApplicationReport
 from gordon.survey import entries
 from gordon.survey.doubts import described
 from gordon.survey.machines import compared
@@ -61,18 +58,13 @@ def _stages(application: ApplicationReport, best: TasksDesign) -> list[Column]:
     pairs = list(zip(application["stages"], best["stages"], strict=True))
     longest = sorted(pairs, key=lambda pair: pair[1]["start_s"] - pair[1]["end_s"])[:_STAGES]
     shown = [pair for pair in pairs if pair in longest]
-
-    def column(
-        title: str, cell: Callable[[StageRecorded, StageOnCluster], str], **how: Any
-    ) -> Column:
-        return Column(title, [cell(*pair) for pair in shown], **how)
-
-    number: dict[str, bool] = {"right": True}
+    recorded = ColumnsOf([stage for stage, _ in shown])
+    modelled = ColumnsOf([stage for _, stage in shown])
     return [
-        column("stage", lambda _, there: f"{there['id']}: {there['name']}", wraps=True),
-        column("tasks", lambda _, there: str(there["tasks"]), **number),
-        column("recorded", lambda here, _: duration(here["end_s"] - here["start_s"]), **number),
-        column("here", lambda _, there: duration(there["end_s"] - there["start_s"]), **number),
-        column("longest task", lambda _, there: duration(there["longest_s"]), spare=1, **number),
-        column("limited by", lambda _, there: there["limit"]),
+        modelled.text("stage", lambda stage: f"{stage['id']}: {stage['name']}", wraps=True),
+        modelled.number("tasks", lambda stage: str(stage["tasks"])),
+        recorded.number("recorded", lambda stage: duration(stage["end_s"] - stage["start_s"])),
+        modelled.number("here", lambda stage: duration(stage["end_s"] - stage["start_s"])),
+        modelled.number("longest task", lambda stage: duration(stage["longest_s"]), spare=1),
+        modelled.text("limited by", lambda stage: stage["limit"]),
     ]

@@ -8,16 +8,17 @@ text in a pipe does not import rich, which takes longer than many commands.
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, Generic, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from gordon.report.entries import Entry, Row
 
+Item = TypeVar("Item")
 GAP = 2
 #: Variables with which rich takes a pipe for a terminal.
 _FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
@@ -62,6 +63,21 @@ class Column:
         from rich.cells import cell_len
 
         return max(map(cell_len, self.texts))
+
+
+@dataclass(frozen=True)
+class ColumnsOf(Generic[Item]):
+    """Makes columns of a table with a row for each item."""
+
+    items: Sequence[Item]
+
+    def text(self, title: str, cell: Callable[[Item], str], **how: Any) -> Column:
+        """A column of texts."""
+        return Column(title, [cell(item) for item in self.items], **how)
+
+    def number(self, title: str, cell: Callable[[Item], str], **how: Any) -> Column:
+        """A column of numbers, which are aligned at the right."""
+        return self.text(title, cell, right=True, **how)
 
 
 class Output:
