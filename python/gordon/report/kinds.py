@@ -9,8 +9,10 @@ from gordon.report.entries import Entry, Unit, Value, of
 from gordon.reports.devices import DiskRun, FlashRun
 from gordon.untyped import Config, Spec
 
-D = TypeVar("D", bound=FlashRun | DiskRun)
-D_co = TypeVar("D_co", bound=FlashRun | DiskRun, covariant=True)
+#: The report of a run on any device.
+DeviceRun = FlashRun | DiskRun
+D = TypeVar("D", bound=DeviceRun)
+D_co = TypeVar("D_co", bound=DeviceRun, covariant=True)
 
 
 class TableRow(TypedDict):

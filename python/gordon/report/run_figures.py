@@ -12,11 +12,8 @@ from itertools import accumulate
 from typing import Any
 
 from gordon.human import binary
-from gordon.report.kinds import Run
-from gordon.reports.devices import DiskRun, FlashRun
+from gordon.report.kinds import DeviceRun, Run
 from gordon.untyped import Spec
-
-DeviceRun = FlashRun | DiskRun
 
 # Of operations in one run, of devices in a comparison.
 TONES = ("--cpu", "--storage", "--network", "--flash-controller", "--mixed", "--flash-memory")
@@ -127,6 +124,18 @@ def line_name(runs: Sequence[Run[DeviceRun]], run: Run[DeviceRun], what: str) ->
     return what if len(runs) == 1 else f"{run.name}, {what}"
 
 
+def steps(name: str, x: Sequence[float], y: Sequence[float | None], tone: str, dash: str) -> Spec:
+    """A line that keeps each value until the next one."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": x,
+        "y": y,
+        "line": {"color": tone, "width": 1.6, "shape": "hv", "dash": dash},
+    }
+
+
 def over_time(
     runs: Sequence[Run[DeviceRun]],
     title: str,
@@ -154,16 +163,7 @@ def over_time(
             if len(runs) == 1 and wide > step:
                 short = _means(series[column], series["length_s"], step)
                 data += band(what, x, quantiles(short, wide // step), tone)
-            data.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines",
-                    "name": line_name(runs, run, what),
-                    "x": x,
-                    "y": [*y, *y[-1:]],
-                    "line": {"color": tone, "width": 1.6, "shape": "hv", "dash": dash},
-                }
-            )
+            data.append(steps(line_name(runs, run, what), x, [*y, *y[-1:]], tone, dash))
     y_axis = axis(unit, tickformat="~%") if share else axis(unit)
     made = layout(title, axis("simulated time, s", rangemode="tozero"), y_axis)
     return {"data": data, "layout": made | {"hovermode": "x unified", "showlegend": True}}
@@ -222,22 +222,9 @@ def latency(runs: Sequence[Run[DeviceRun]], unit: str, in_us: float) -> Spec:
             sums = list(accumulate(buckets[to] for to in to_ns))
             x, y = _thinned([to / 1e3 / in_us for to in to_ns], [n / sums[-1] for n in sums])
             tone = TONES[(j if len(runs) == 1 else i) % len(TONES)]
-            data.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines",
-                    "name": line_name(runs, run, op),
-                    "x": x,
-                    "y": y,
-                    "line": {
-                        "color": tone,
-                        "width": 1.6,
-                        "shape": "hv",
-                        "dash": "solid" if len(runs) == 1 else DASHES[op],
-                    },
-                    "hovertemplate": f"%{{y:.4%}} within %{{x:.4g}} {unit}",
-                }
-            )
+            dash = "solid" if len(runs) == 1 else DASHES[op]
+            line = steps(line_name(runs, run, op), x, y, tone, dash)
+            data.append(line | {"hovertemplate": f"%{{y:.4%}} within %{{x:.4g}} {unit}"})
     seen = [x for line in data for x in line["x"] if x > 0]
     decades = math.log10(max(seen) / min(seen)) if seen else 0
     made = layout(

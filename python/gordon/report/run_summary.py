@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, TypedDict
 
 from gordon.human import figures, short
-from gordon.report.kinds import DeviceKind, Run
-from gordon.reports.devices import DiskRun, FlashRun
+from gordon.report.kinds import DeviceKind, DeviceRun, Run
 
-DeviceRun = FlashRun | DiskRun
 Op = Literal["read", "write"]
 OPS: Final[tuple[Op, ...]] = ("read", "write")
 #: Runs whose lengths differ by less had the arrivals of a trace, so that speed says nothing.

@@ -11,14 +11,12 @@ from gordon.human import duration, load_of
 from gordon.parameters import rows
 from gordon.report import page
 from gordon.report.entries import Entry
-from gordon.report.kinds import DeviceKind, Group, Rows, Run
+from gordon.report.kinds import DeviceKind, DeviceRun, Group, Rows, Run
 from gordon.report.run_entries import CAUSES, FAILED, OPS, REQUESTS, RUN, Op, at, operation
 from gordon.report.run_figures import figures
 from gordon.report.run_summary import TIMES as TABLE
 from gordon.report.run_summary import latencies, sentence
-from gordon.reports.devices import DiskRun, FlashRun
 
-DeviceRun = FlashRun | DiskRun
 #: Latencies that a page lists by cause.
 OF_CAUSES = ("mean", "p50", "p99", "p999", "max")
 
