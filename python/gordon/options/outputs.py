@@ -25,19 +25,12 @@ class HtmlReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Csv:
-    """The table that stands for the result."""
+class Tables(Json):
+    """The result for programs, and its tables."""
 
     GROUP: ClassVar = "Output"
     csv_path: Annotated[str | None, Named("--csv"), PATH] = None
     """Write the rows as CSV (-: stdout)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tables(Csv, Json):
-    """The result for programs, and its tables."""
-
-    GROUP: ClassVar = "Output"
     parquet: Annotated[str | None, DIR] = None
     """Write the tables as Parquet: a file for each list of rows, and one of the other values."""
 
