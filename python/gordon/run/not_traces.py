@@ -32,8 +32,33 @@ def is_trace(path: Path) -> bool:
 def check(path: Path) -> None:
     """Raises GordonError for a file without a machine's activity, with what to do. Other paths are
     left to the core, which reads traces."""
-    if path.is_file():
-        _check_file(path)
+    if not path.is_file():
+        return
+    if path.stat().st_size == 0:
+        raise _error(path, "it is an empty file", "a file with records, or a trace")
+    kinds = _kinds()
+    try:
+        name = _requests(path)
+    except GordonError as error:
+        what, hint = error.message, error.hint
+        # The reader knows the output of other programs. The options that it names for all other
+        # files are not those of a survey.
+        if "--columns" not in hint:
+            raise GordonError(what, hint, kind="not-a-trace") from None
+        activity = ", ".join(name for name, of in kinds.items() if of == "activity")
+        others = ", ".join(name for name, of in kinds.items() if of != "activity")
+        raise _error(
+            path,
+            "it is a file, and its format is not detected",
+            f"a file of {activity}; `gordon trace formats` describes these and those of requests, "
+            f"which `gordon trace show` and `convert` read with --columns or --format: {others}",
+        ) from None
+    command = "cache replay" if kinds[name] == "objects" else "flash replay"
+    raise _error(
+        path,
+        f"it is a file of requests, of the format {name}, and has nothing of processors",
+        f"`gordon {command} {shlex.quote(str(path))}`",
+    )
 
 
 def check_part(path: Path) -> None:
@@ -59,34 +84,6 @@ def _kinds() -> dict[str, str]:
     return {one["name"]: one["of"] for one in json.loads(_core.trace_formats())}
 
 
-def _check_file(path: Path) -> None:
-    if path.stat().st_size == 0:
-        raise _error(path, "it is an empty file", "a file with records, or a trace")
-    kinds = _kinds()
-    try:
-        name = _requests(path)
-    except GordonError as error:
-        what, hint = error.message, error.hint
-        # The reader knows the output of other programs. The options that it names for all other
-        # files are not those of a survey.
-        if "--columns" not in hint:
-            raise GordonError(what, hint, kind="not-a-trace") from None
-        activity = ", ".join(name for name, of in kinds.items() if of == "activity")
-        others = ", ".join(name for name, of in kinds.items() if of != "activity")
-        raise _error(
-            path,
-            "it is a file, and its format is not detected",
-            f"a file of {activity}; `gordon trace formats` describes these and those of requests, "
-            f"which `gordon trace show` and `convert` read with --columns or --format: {others}",
-        ) from None
-    command = "cache replay" if kinds[name] == "objects" else "flash replay"
-    raise _error(
-        path,
-        f"it is a file of requests, of the format {name}, and has nothing of processors",
-        f"`{_command(command, path)}`",
-    )
-
-
 def _requests(path: Path) -> str:
     """The format of a file of requests. Raises GordonError for another file."""
     note = _core.trace_input(json.dumps({"path": str(path)}), False)
@@ -95,10 +92,6 @@ def _requests(path: Path) -> str:
             path, "it is a pipe, which can be read once", f"`cat {path} > FILE`, then FILE"
         )
     return str(json.loads(note)["format"])
-
-
-def _command(name: str, path: Path) -> str:
-    return f"gordon {name} {shlex.quote(str(path))}"
 
 
 def _error(path: Path, what: str, hint: str) -> GordonError:
