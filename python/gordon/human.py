@@ -1,5 +1,7 @@
 """Numbers and loads in human-readable form: few significant figures, a prefix, a unit."""
 
+from collections.abc import Callable
+
 from gordon.reports.devices import DiskRun, FlashRun
 
 #: Below this, times are seconds.
@@ -36,6 +38,11 @@ def figures(value: float) -> str:
     if size >= 1:
         return f"{value:.2f}"
     return f"{value:#.3g}"
+
+
+def or_dash(value: float | None, written: Callable[[float], str] = figures) -> str:
+    """A number as it is `written`; a dash if it is unknown."""
+    return "-" if value is None else written(value)
 
 
 def spread(mean: float, sd: float | None) -> str:

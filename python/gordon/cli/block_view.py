@@ -11,7 +11,7 @@ from gordon import picture
 from gordon.cli import say, warn_each
 from gordon.cli.terminal import Column, Output, data
 from gordon.errors import GordonError
-from gordon.human import binary, duration, figures, lifetime, percent, short
+from gordon.human import binary, duration, figures, lifetime, or_dash, percent, short
 from gordon.reports.block import (
     BlockStatus,
     CheckReport,
@@ -66,10 +66,6 @@ def late(console: Output, status: BlockStatus) -> None:
         )
 
 
-def _ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
 def status(console: Output, found: BlockStatus) -> None:
     """One screen."""
     many = f"{found['disks']} x " if found.get("disks", 1) > 1 else ""
@@ -113,8 +109,9 @@ def _flash(found: BlockStatus) -> Iterator[str]:
             "as after a kill"
         )
     pages = found["programmed"]
+    amplification = or_dash(found["write_amplification"], "{:.3f}".format)
     yield (
-        f"write amplification {_ratio(found['write_amplification'])}; pages of "
+        f"write amplification {amplification}; pages of "
         f"{binary(found['unit'])} programmed: {pages['host']:,} host, {pages['gc']:,} garbage "
         f"collection, {pages['wear']:,} wear levelling, {pages['summary']:,} summaries, "
         f"{pages['trims']:,} trim journal, {pages['padding']:,} padding"

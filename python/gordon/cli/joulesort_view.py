@@ -6,7 +6,7 @@ from gordon.cli.meter_view import show_meters
 from gordon.cli.terminal import Column, Output
 from gordon.energy.series import Summary
 from gordon.energy.work import memory
-from gordon.human import deviation, duration, figures, short, spread
+from gordon.human import deviation, duration, figures, or_dash, short, spread
 from gordon.joulesort.report import MachineReport, PhaseReport, Report, Run
 
 HELD = {True: "holds", False: "FAILED", None: "unknown"}
@@ -91,14 +91,10 @@ def _phases(console: Output, phases: list[PhaseReport]) -> None:
             Column("s", [_time(p["time_s"]) for p in phases], True),
             Column("read MB/s", [rate(phase, "read_bytes") for phase in phases], True),
             Column("write MB/s", [rate(phase, "written_bytes") for phase in phases], True),
-            Column(f"{meter['meter']} W", [_or_none(d["mean_w"]) for d in drawn], True),
-            Column("J", [_or_none(d["energy_j"]) for d in drawn], True),
+            Column(f"{meter['meter']} W", [or_dash(d["mean_w"]) for d in drawn], True),
+            Column("J", [or_dash(d["energy_j"]) for d in drawn], True),
         ]
     )
-
-
-def _or_none(value: float | None) -> str:
-    return "-" if value is None else figures(value)
 
 
 def _time(seconds: Summary | None) -> str:

@@ -12,7 +12,7 @@ from gordon.energy.series import Summary
 from gordon.energy.session import Session
 from gordon.energy.work import memory
 from gordon.errors import GordonError
-from gordon.human import deviation, duration, figures, short, spread
+from gordon.human import deviation, duration, figures, or_dash, short, spread
 
 
 def show_list(console: Output, found: list[Candidate]) -> None:
@@ -62,7 +62,7 @@ def follow(meters: list[Meter], interval_s: float, count: int | None) -> None:
                 failed_at = series.missed[-1][0] if series.missed else series.empty_at
                 is_silent = max(failed_at, series.empty_at) > (series.times or [0.0])[-1]
                 watts = None if is_silent else series.last()
-                cells.append("-" if watts is None else figures(watts))
+                cells.append(or_dash(watts))
             at = f"{line * interval_s:8.2f}  "
             console.text(at + "  ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))
     for sampler in session.samplers:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from gordon.cli.paper_view import show_items
 from gordon.cli.terminal import Column, ColumnsOf, Output
-from gordon.human import duration, figures, percent, short
+from gordon.human import duration, figures, or_dash, percent, short
 
 if TYPE_CHECKING:
     from gordon.cost.replicas import Payback, Replicas
@@ -40,10 +40,6 @@ def show_replicas(console: Output, result: "Replicas") -> None:
     show_items(console, result["items"])
 
 
-def _or_dash(value: float | None, written: Callable[[float], str]) -> str:
-    return "-" if value is None else written(value)
-
-
 def _arrangements(result: "Replicas") -> list[Row]:
     """The arrangements with their costs."""
     pairs = zip(result["arrangements"], result["costs"], strict=True)
@@ -58,13 +54,13 @@ def arrangements_table(result: "Replicas") -> list[Column]:
         column.text("replicas", lambda r: NAMES[r["id"]]),
         column.number("energy", lambda r: short(r["energy_j"], "J")),
         column.number("mean power", lambda r: short(r["mean_w"], "W")),
-        column.number(f"{currency}", lambda r: _or_dash(r["price"], lambda p: f"{p:,.0f}")),
+        column.number(f"{currency}", lambda r: or_dash(r["price"], lambda p: f"{p:,.0f}")),
         column.number("kWh a year", lambda r: figures(r["kwh_per_year"])),
         column.number(f"{currency} a year", lambda r: figures(r["electricity_per_year"])),
-        column.number("worn a year", lambda r: _or_dash(r["worn_per_year"], figures)),
+        column.number("worn a year", lambda r: or_dash(r["worn_per_year"])),
         column.number(
             "mean write",
-            lambda r: _or_dash(r["write_response_ms"]["mean"], lambda ms: f"{figures(ms)} ms"),
+            lambda r: or_dash(r["write_response_ms"]["mean"], lambda ms: f"{figures(ms)} ms"),
         ),
     ]
 
@@ -81,17 +77,17 @@ def devices_table(result: "Replicas") -> list[Column]:
     column = ColumnsOf(_devices(result))
 
     def wear(row: Row) -> str:
-        return _or_dash(row["wear"] and row["wear"]["years"], _years)
+        return or_dash(row["wear"] and row["wear"]["years"], _years)
 
     return [
         column.text("replicas", lambda r: NAMES[r["id"]]),
         column.text("devices", lambda r: f"{r['role']}: {r['count']} x {r['kind']}"),
         column.number("energy", lambda r: short(r["energy_j"], "J")),
         column.number("mean power", lambda r: short(r["mean_w"], "W")),
-        column.number("asleep", lambda r: _or_dash(r["asleep"], percent)),
-        column.number("wake-ups", lambda r: _or_dash(r["wakes"], lambda n: f"{n:,.0f}")),
-        column.number("a year", lambda r: _or_dash(r["wakes_per_year"], lambda n: f"{n:,.0f}")),
-        column.number("to the rating", lambda r: _or_dash(r["rated_years"], _years)),
+        column.number("asleep", lambda r: or_dash(r["asleep"], percent)),
+        column.number("wake-ups", lambda r: or_dash(r["wakes"], lambda n: f"{n:,.0f}")),
+        column.number("a year", lambda r: or_dash(r["wakes_per_year"], lambda n: f"{n:,.0f}")),
+        column.number("to the rating", lambda r: or_dash(r["rated_years"], _years)),
         column.number("flash worn after", wear),
     ]
 
@@ -147,7 +143,7 @@ def rates_table(result: "Replicas") -> list[Column]:
         column.number("late", lambda r: f"{r['late']:,}"),
         column.number("on flash only", lambda r: short(r["exposed_bytes"], "B")),
         column.text("pays", lambda r: _PAYS[r["pays"]]),
-        column.number("to the rating", lambda r: _or_dash(r["rated_years"], _years)),
+        column.number("to the rating", lambda r: or_dash(r["rated_years"], _years)),
     ]
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from gordon.cli import warn_each
 from gordon.cli.terminal import Column, Output
-from gordon.human import binary, duration, figures, short
+from gordon.human import binary, duration, figures, or_dash, short
 from gordon.sort.tune.live import Step
 from gordon.sort.tune.report import SteerReport, TuneReport, gain_sentence, holds, known
 from gordon.sort.tune.search import Search, Trial
@@ -36,8 +36,7 @@ def show(console: Output, report: TuneReport) -> None:
     rows = tried[:MOST]
 
     def mean(title: str, key: Literal["time_s", "cpu_s", "energy_j"]) -> Column:
-        means = [row[key] for row in rows]
-        return Column(title, ["-" if one is None else figures(one) for one in means], right=True)
+        return Column(title, [or_dash(row[key]) for row in rows], right=True)
 
     columns = [
         Column("settings", [row["what"] for row in rows], wraps=True),
