@@ -89,7 +89,7 @@ def pages() -> dict[str, str]:
     found = {}
     for group, members in GROUPS.items():
         commands.append(f'.SH "{group.upper()}"')
-        for name, (_, summary) in members.items():
+        for name, summary in members.items():
             command = gordon.get_command(root, name)
             assert command is not None
             commands.append(f".TP\n.BR gordon\\-{name} (1)\n{plain(summary)}")

@@ -28,74 +28,43 @@ from gordon.options.command import Command
 # At its end Python looks for garbage in all that was imported, in vain: a tenth of a short command.
 atexit.register(gc.freeze)
 
-# Groups of commands: where each command is, and what it does.
+#: The commands by group, with what they do. Each is in the module of its name.
 GROUPS = {
     "Which machine": {
-        "demo": ("gordon.cli.demo:demo", "Survey a job that comes with gordon, in seconds."),
-        "trace": ("gordon.cli.trace:trace", "Trace a command while it runs, or show a trace."),
-        "survey": ("gordon.cli.survey:survey", "Predict a traced job on every machine of a space."),
-        "explain": (
-            "gordon.cli.explain:explain",
-            "Show where the time, energy and money of a surveyed design go.",
-        ),
-        "cost": (
-            "gordon.cli.cost:cost",
-            "Compute what a job, or a petabyte of storage, costs in all.",
-        ),
-        "rack": ("gordon.cli.rack:rack", "Add up a node, an enclosure and a rack; check limits."),
-        "plan": ("gordon.cli.plan:plan", "Plan jobs on slices of an array, with deadlines."),
-        "workload": (
-            "gordon.cli.workload:workload",
-            "Run jobs on Spark, traced on every node: list, data, run.",
-        ),
+        "demo": "Survey a job that comes with gordon, in seconds.",
+        "trace": "Trace a command while it runs, or show a trace.",
+        "survey": "Predict a traced job on every machine of a space.",
+        "explain": "Show where the time, energy and money of a surveyed design go.",
+        "cost": "Compute what a job, or a petabyte of storage, costs in all.",
+        "rack": "Add up a node, an enclosure and a rack; check limits.",
+        "plan": "Plan jobs on slices of an array, with deadlines.",
+        "workload": "Run jobs on Spark, traced on every node: list, data, run.",
     },
     "Devices and caches": {
-        "flash": ("gordon.cli.flash:flash", "Simulate a flash device: replay, bench, wa, compare."),
-        "disk": ("gordon.cli.disk:disk", "Simulate a hard disk: replay, bench, compare, fit."),
-        "cache": (
-            "gordon.cli.cache:cache",
-            "Replay a trace through a cache, or serve a site from one.",
-        ),
-        "storage": (
-            "gordon.cli.storage:storage",
-            "Measure the bandwidth of storage, real or simulated.",
-        ),
-        "block": (
-            "gordon.cli.block:block",
-            "Serve simulated flash, or a file as a disk, over NBD.",
-        ),
-        "compare": (
-            "gordon.cli.compare:compare",
-            "Compare flash, disks and measured storage under one trace.",
-        ),
-        "sweep": ("gordon.cli.sweep:sweep", "Run flash, disk or cache over many configurations."),
+        "flash": "Simulate a flash device: replay, bench, wa, compare.",
+        "disk": "Simulate a hard disk: replay, bench, compare, fit.",
+        "cache": "Replay a trace through a cache, or serve a site from one.",
+        "storage": "Measure the bandwidth of storage, real or simulated.",
+        "block": "Serve simulated flash, or a file as a disk, over NBD.",
+        "compare": "Compare flash, disks and measured storage under one trace.",
+        "sweep": "Run flash, disk or cache over many configurations.",
     },
     "Sorting and energy": {
-        "sort": (
-            "gordon.cli.sort:sort",
-            "Sort files larger than memory; generate and check records.",
-        ),
-        "meter": ("gordon.cli.meter:meter", "Measure energy: list, watch, record."),
-        "joulesort": (
-            "gordon.cli.joulesort:joulesort",
-            "Measure records sorted per joule by the rules of JouleSort.",
-        ),
+        "sort": "Sort files larger than memory; generate and check records.",
+        "meter": "Measure energy: list, watch, record.",
+        "joulesort": "Measure records sorted per joule by the rules of JouleSort.",
     },
     "Tools": {
-        "doctor": (
-            "gordon.cli.doctor:doctor",
-            "Show what this machine can measure and run, and what to install.",
-        ),
-        "parts": ("gordon.cli.parts:parts", "List the catalogue of parts, or show one part."),
-        "spaces": ("gordon.cli.spaces:spaces", "List the design spaces, or show one space."),
-        "schema": ("gordon.cli.schema:schema", "Print the JSON Schema of a kind of file."),
+        "doctor": "Show what this machine can measure and run, and what to install.",
+        "parts": "List the catalogue of parts, or show one part.",
+        "spaces": "List the design spaces, or show one space.",
+        "schema": "Print the JSON Schema of a kind of file.",
         "reproduce": (
-            "gordon.cli.reproduce:reproduce",
-            "Compare results with those of the papers: flashcache, gordon, joulesort, rewrite.",
+            "Compare results with those of the papers: flashcache, gordon, joulesort, rewrite."
         ),
     },
 }
-COMMANDS = {name: found for group in GROUPS.values() for name, found in group.items()}
+COMMANDS = [name for group in GROUPS.values() for name in group]
 
 
 #: Kinds of errors that are wrong usage, although they show only with the files that are named.
@@ -195,14 +164,14 @@ class Lazy(Suggesting):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return _imported(COMMANDS[cmd_name][0]) if cmd_name in COMMANDS else None
+        return _imported(f"gordon.cli.{cmd_name}:{cmd_name}") if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         longest = max(map(len, COMMANDS))
         for title, commands in GROUPS.items():
             with formatter.section(title):
                 # Names have the same width in all groups.
-                rows = [(name.ljust(longest), help) for name, (_, help) in commands.items()]
+                rows = [(name.ljust(longest), help) for name, help in commands.items()]
                 formatter.write_dl(rows)
 
 
