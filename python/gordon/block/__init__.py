@@ -30,13 +30,7 @@ from gordon.errors import GordonError
 from gordon.flash import device as flash_device
 from gordon.options import Path, Progress, Settings, Size, in_bytes, several
 from gordon.presets import Config, Device
-from gordon.reports.block import (
-    BlockStatus,
-    Created,
-    ExportReport,
-    Ready,
-    RepairReport,
-)
+from gordon.reports.block import BlockStatus, Ready
 from gordon.unix_http import UnixConnection
 
 __all__ = [
@@ -101,8 +95,7 @@ def create(
         "faults": _faults(faults),
         "fill": fill == "metadata",
     }
-    created: Created = json.loads(_core.block_create(json.dumps(config)))
-    return CreateResult(created)
+    return CreateResult(json.loads(_core.block_create(json.dumps(config))))
 
 
 def _keep_own_buffer(made: Config, device: Device, set: Settings) -> None:
@@ -225,8 +218,7 @@ def serve(
         "metrics": several(metrics),
     }
     announce = lambda where: ready(json.loads(where))  # noqa: E731
-    status: BlockStatus = json.loads(_core.block_serve(json.dumps(config), announce))
-    return StatusResult(status)
+    return StatusResult(json.loads(_core.block_serve(json.dumps(config), announce)))
 
 
 def stat(socket: str | None = None, url: str | None = None) -> StatusResult:
@@ -282,8 +274,7 @@ def repair(image: Path) -> RepairResult:
     `zeroed_ranges`, bytes that could not be read and are now zeros; and `before` and `after`, the
     reports of `check`. Raises GordonError.
     """
-    repaired: RepairReport = json.loads(_core.block_repair(fspath(image)))
-    return RepairResult(repaired)
+    return RepairResult(json.loads(_core.block_repair(fspath(image))))
 
 
 def export(image: Path, out: Path, progress: Progress | None = None) -> ExportResult:
@@ -293,8 +284,7 @@ def export(image: Path, out: Path, progress: Progress | None = None) -> ExportRe
     `bad_bytes`, `bad_ranges` and `map`. `progress` is called with (done, total). Raises
     GordonError.
     """
-    exported: ExportReport = json.loads(_core.block_export(fspath(image), fspath(out), progress))
-    return ExportResult(exported)
+    return ExportResult(json.loads(_core.block_export(fspath(image), fspath(out), progress)))
 
 
 def wear(image: Path) -> WearResult:
