@@ -129,17 +129,15 @@ def _value(given: Any, path: str, limits: Limits) -> Value:
 
 
 def _number(given: Any, path: str, unit: str) -> float:
-    if isinstance(given, bool):
+    if isinstance(given, bool) or (isinstance(given, str) and not unit):
         raise GordonError(f"{path}: {given!r} is not a number", kind="bad-value")
     if unit == "B" and isinstance(given, str):
         with located(path):
             return float(_core.parse_bytes(given))
-    if isinstance(given, str) and unit and not given.strip().endswith(unit):
+    if isinstance(given, str) and not given.strip().endswith(unit):
         raise GordonError(
             f"{path}: {given!r} is not in {unit}", f"a number with the unit {unit}", "bad-value"
         )
-    if isinstance(given, str) and not unit:
-        raise GordonError(f"{path}: {given!r} is not a number", kind="bad-value")
     return quantity.number(given, path)
 
 

@@ -11,6 +11,8 @@ from gordon.report.entries import COUNT, Entry, Row, known
 ALL_CORES: Entry[Any] = Entry("all_cores", "cores", lambda row: row["cores"] * row["nodes"], COUNT)
 
 
+#: The meaning of `interval`, behind the legend of a table.
+RANGE = "low - high: the 80% range. Names, front and verdict go by its upper end"
 #: Of designs whose times differ by less, one is printed.
 NEAR = 0.05
 

@@ -1,7 +1,7 @@
 """The screen of a survey of machines: time, price and energy of each, and the verdict."""
 
 from gordon.cli import warn
-from gordon.cli.designs_view import ALL_CORES, interval, legend, table
+from gordon.cli.designs_view import ALL_CORES, RANGE, interval, legend, table
 from gordon.cli.terminal import Output
 from gordon.human import counted, duration, short
 from gordon.survey import entries
@@ -48,7 +48,8 @@ def show_machines(console: Output, result: JobResult, show_all: bool) -> None:
     listed = [*entries.machines(result), ALL_CORES, interval(MODEL)]
     spare = SPARE | entries.asked(result)
     console.table(table("machine", shown, listed, spare, remarks, _TWO_REMARKS))
-    console.text(_legend(result, len(rows) - len(shown)))
+    text = legend(compared(result), bool(result["front"]), len(rows) - len(shown))
+    console.text(f"{text}; {RANGE}")
     console.text(answer(result))
     if standby := _standby(result):
         console.text(standby)
@@ -74,8 +75,3 @@ def _standby(result: JobResult) -> str:
         f"{duration(slept['waiting_s'])} of waiting"
     )
     return text if slept["is_used"] else f"{text}: --spin-down auto"
-
-
-def _legend(result: JobResult, left_out: int) -> str:
-    text = legend(compared(result), bool(result["front"]), left_out)
-    return text + "; low - high: the 80% range. Names, front and verdict go by its upper end"

@@ -2,7 +2,7 @@
 recommended cluster, and the verdict."""
 
 from gordon.cli import warn
-from gordon.cli.designs_view import NEAR, interval, legend, spread, table
+from gordon.cli.designs_view import NEAR, RANGE, interval, legend, spread, table
 from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.human import counted, duration
 from gordon.reports.survey import ApplicationReport
@@ -37,7 +37,7 @@ def show_tasks(console: Output, result: TasksResult, show_all: bool) -> None:
     text = legend(compared(result), bool(result["front"]), len(rows) - len(shown))
     if len(distinct) < len(front) and not show_all:
         text += f"; of those within {NEAR:.0%} in time, one is printed"
-    console.text(f"{text}; low - high: the 80% range. Names, front and verdict go by its upper end")
+    console.text(f"{text}; {RANGE}")
     by_id = {row["id"]: row for row in rows}
     best = by_id.get(chosen or result["named"]["fastest"] or "")
     if best is not None and best.get("stages"):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gordon.cli.terminal import Output
     from gordon.workload.data import CorpusFolder
 
-KINDS = ("text", "web", "numbers", "records")
+#: The records of each kind of corpus.
+_RECORDS = {"text": "lines", "web": "pages", "numbers": "numbers", "records": "records"}
 
 
 @click.group(cls=options.InOrder)
@@ -28,7 +29,7 @@ workload.add_command(list_jobs)
 
 
 @workload.command()
-@click.argument("kind", type=command.Choice(KINDS))
+@click.argument("kind", type=command.Choice(list(_RECORDS)))
 @command.of(Corpus, Force)
 @options.json_out
 def data(
@@ -69,9 +70,6 @@ def _made(console: "Output", kind: str, output: str, made: "CorpusFolder") -> No
         names = [language["language"] for language in made["languages"]]
         console.text(f"{counted(len(names), 'language')}: {', '.join(names)}")
     console.text(f"checksum {made['checksum']}")
-
-
-_RECORDS = {"text": "lines", "web": "pages", "numbers": "numbers", "records": "records"}
 
 
 workload.add_command(run)
