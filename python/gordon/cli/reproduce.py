@@ -12,10 +12,8 @@ class Reproduce(Placed):
     """A command for each study."""
 
     places: ClassVar[Mapping[str, str]] = {
-        "flashcache": "gordon.cli.reproduce_flashcache:flashcache",
-        "gordon": "gordon.cli.reproduce_gordon:gordon",
-        "joulesort": "gordon.cli.reproduce_joulesort:joulesort",
-        "rewrite": "gordon.cli.reproduce_rewrite:rewrite",
+        name: f"gordon.cli.reproduce_papers:{name}"
+        for name in ("flashcache", "gordon", "joulesort", "rewrite")
     }
 
 
