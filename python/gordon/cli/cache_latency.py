@@ -40,7 +40,7 @@ def latency(trace: str, to: Tables, **given: Any) -> None:
 
 
 def _show(console: "Output", report: "ByLatency") -> None:
-    from gordon.cli.terminal import Column
+    from gordon.cli.terminal import Column, ColumnsOf
     from gordon.human import binary, figures
 
     points = report["points"]
@@ -51,13 +51,9 @@ def _show(console: "Output", report: "ByLatency") -> None:
     latencies = list(dict.fromkeys(point["latency_us"] for point in points))
     columns = [Column("latency", [f"{figures(us)} us" for us in latencies], right=True)]
     for cores in dict.fromkeys(point["cores"] for point in points):
-        line = [point for point in points if point["cores"] == cores]
+        column = ColumnsOf([point for point in points if point["cores"] == cores])
         columns += [
-            Column(
-                f"{cores} cores",
-                [f"{point['bandwidth_bit_s'] / 1e6:,.0f}" for point in line],
-                right=True,
-            ),
-            Column("less", [f"{point['loss']:.2%}" for point in line], right=True),
+            column.number(f"{cores} cores", lambda point: f"{point['bandwidth_bit_s'] / 1e6:,.0f}"),
+            column.number("less", lambda point: f"{point['loss']:.2%}"),
         ]
     console.table(columns)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from gordon.cli.terminal import Column, Output
+from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.human import duration, figures, short
 from gordon.reports.sort import Phase
 
@@ -63,14 +63,13 @@ def _phases(phases: list[Phase]) -> list[Column]:
     def rate(phase: Phase, key: Literal["bytes_read", "bytes_written"]) -> str:
         return figures(phase[key] / 1e6 / phase["seconds"]) if phase["seconds"] else "-"
 
+    column = ColumnsOf(phases)
     return [
-        Column("phase", [phase["name"] for phase in phases]),
-        Column("s", [figures(phase["seconds"]) for phase in phases], right=True),
-        Column("read MB/s", [rate(phase, "bytes_read") for phase in phases], right=True),
-        Column("write MB/s", [rate(phase, "bytes_written") for phase in phases], right=True),
-        Column(
-            "cores busy",
-            [figures(phase["cpu_s"] / (phase["seconds"] or 1)) for phase in phases],
-            right=True,
+        column.text("phase", lambda phase: phase["name"]),
+        column.number("s", lambda phase: figures(phase["seconds"])),
+        column.number("read MB/s", lambda phase: rate(phase, "bytes_read")),
+        column.number("write MB/s", lambda phase: rate(phase, "bytes_written")),
+        column.number(
+            "cores busy", lambda phase: figures(phase["cpu_s"] / (phase["seconds"] or 1))
         ),
     ]
