@@ -48,38 +48,23 @@ def memory(spindle: Spindle, capacity: int, rng: np.random.Generator) -> Asking[
     overhead, rate = yield from interface(spindle, fresh)
     quick = spindle.quick
 
-    def often(ask: Callable[[], Asking[bool]]) -> Asking[bool]:
-        hits = 0
-        for _ in range(REPEATS):
-            hits += yield from ask()
-        return hits * 2 > REPEATS
-
     def ahead(distance: int) -> Asking[bool]:
-        def ask() -> Asking[bool]:
-            at = fresh.take(distance)
-            times = yield Batch("read-ahead", [at, at + distance], think=[0.0, IDLE])
-            return bool(times.took[1] < quick)
-
-        return (yield from often(ask))
+        at = fresh.take(distance)
+        times = yield Batch("read-ahead", [at, at + distance], think=[0.0, IDLE])
+        return bool(times.took[1] < quick)
 
     def held(count: int) -> Asking[bool]:
-        def ask() -> Asking[bool]:
-            places = [fresh.take(0) for _ in range(count)]
-            times = yield Batch("segments", [*places, places[0]])
-            return bool(times.took[-1] < quick)
-
-        return (yield from often(ask))
+        places = [fresh.take(0) for _ in range(count)]
+        times = yield Batch("segments", [*places, places[0]])
+        return bool(times.took[-1] < quick)
 
     def kept(length: int) -> Asking[bool]:
-        def ask() -> Asking[bool]:
-            at = fresh.take(length + 64)
-            chunk = 64
-            starts = list(range(at, at + length, chunk))
-            lengths = [min(chunk, at + length - start) for start in starts]
-            times = yield Batch("segments", [*starts, at], length=[*lengths, 1])
-            return bool(times.took[-1] < quick)
-
-        return (yield from often(ask))
+        at = fresh.take(length + 64)
+        chunk = 64
+        starts = list(range(at, at + length, chunk))
+        lengths = [min(chunk, at + length - start) for start in starts]
+        times = yield Batch("segments", [*starts, at], length=[*lengths, 1])
+        return bool(times.took[-1] < quick)
 
     read_ahead = yield from _most(ahead, min(1 << 20, capacity // 64))
     segments = max(1, (yield from _most(held, 2048)))
@@ -105,17 +90,24 @@ def interface(spindle: Spindle, fresh: _Fresh) -> Asking[tuple[float, float]]:
 
 
 def _most(test: Callable[[int], Asking[bool]], limit: int) -> Asking[int]:
-    """The largest number that passes, to 1 %; larger ones do not."""
+    """The largest number that passes most of `REPEATS` tests, to 1 %; larger ones do not."""
+
+    def passes(number: int) -> Asking[bool]:
+        hits = 0
+        for _ in range(REPEATS):
+            hits += yield from test(number)
+        return hits * 2 > REPEATS
+
     low, high = 0, 1
     while high <= limit:
-        if not (yield from test(high)):
+        if not (yield from passes(high)):
             break
         low, high = high, high * 2
     else:
         return low
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
-        if (yield from test(middle)):
+        if (yield from passes(middle)):
             low = middle
         else:
             high = middle
