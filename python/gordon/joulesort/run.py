@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -178,17 +178,7 @@ def once(command: list[str], target: Path) -> Usage:
                 "a command that writes its output to {out}",
                 kind="sort-failed",
             ) from None
-    span = Span(used.span.begin, time.monotonic())
-    return Usage(
-        span,
-        used.user_s,
-        used.sys_s,
-        used.max_rss_bytes,
-        used.read_bytes,
-        used.written_bytes,
-        used.exit_status,
-        used.max_rss_is_bound,
-    )
+    return replace(used, span=Span(used.span.begin, time.monotonic()))
 
 
 def _own(command: list[str]) -> Usage:
