@@ -12,6 +12,7 @@ class CheckReport(TypedDict):
     """A condition, whether it holds, the evidence, and the name of its failure."""
 
     what: str
+    #: None if it is unknown.
     held: bool | None
     how: str
     failure: str

@@ -9,7 +9,7 @@ change from year to year: read those of the year before an entry.
 from dataclasses import dataclass
 
 from gordon.energy.account import Account
-from gordon.joulesort.report import Category, CheckReport, NeedReport, Report
+from gordon.joulesort.report import Category, NeedReport, Report
 from gordon.options.meters import Benchmark
 
 #: Records of 100 bytes, of which 10 are the key.
@@ -26,19 +26,6 @@ CATEGORIES = {
 MOST_ASCII = 10**10
 #: A sample a second, by a clock that is not perfect.
 SECOND = 1.05
-
-
-@dataclass(frozen=True)
-class Check:
-    """A condition, whether it holds (None: unknown), the evidence, and the name of its failure."""
-
-    what: str
-    held: bool | None
-    how: str
-    failure: str
-
-    def about(self) -> CheckReport:
-        return {"what": self.what, "held": self.held, "how": self.how, "failure": self.failure}
 
 
 @dataclass(frozen=True)

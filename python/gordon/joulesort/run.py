@@ -23,8 +23,8 @@ from gordon.energy.session import Row, Session
 from gordon.energy.work import Usage
 from gordon.errors import GordonError
 from gordon.joulesort import files, phases, rules
-from gordon.joulesort.report import Clocks, MachineReport, Outcome, Report, Skewed
-from gordon.joulesort.rules import RECORD, Check
+from gordon.joulesort.report import CheckReport, Clocks, MachineReport, Outcome, Report, Skewed
+from gordon.joulesort.rules import RECORD
 from gordon.options import several, words
 from gordon.options.meters import (
     Benchmark,
@@ -263,56 +263,56 @@ def judged(
     found: list[Validated],
     held: list[float | None],
     untouched: bool,
-) -> list[Check]:
+) -> list[CheckReport]:
     """The checks of the benchmark, with their results."""
     place = files.durable_place(plan.folder)
     duplicates = sorted({output["duplicates"] for output in found})
     sums = {output["checksum"] for output in found}
     return [
-        Check(
-            "input and output on storage",
-            place is not None,
-            place or "the folder is on a file system in memory",
-            "input and output are not on storage",
+        CheckReport(
+            what="input and output on storage",
+            held=place is not None,
+            how=place or "the folder is on a file system in memory",
+            failure="input and output are not on storage",
         ),
         _cold(held),
-        Check(
-            "output durable at the end of the timed run",
-            True,
-            "fsync after the process ends, before the clock stops",
-            "output was not durable at the end of the timed run",
+        CheckReport(
+            what="output durable at the end of the timed run",
+            held=True,
+            how="fsync after the process ends, before the clock stops",
+            failure="output was not durable at the end of the timed run",
         ),
-        Check(
-            "output in order",
-            all(output["unordered"] == 0 for output in found),
-            _order(found),
-            "output is not in order",
+        CheckReport(
+            what="output in order",
+            held=all(output["unordered"] == 0 for output in found),
+            how=_order(found),
+            failure="output is not in order",
         ),
-        Check(
-            "output has the same records as the input",
-            sums == {made["checksum"]} and all(t["records"] == plan.records for t in found),
-            _records(plan.records, made["checksum"], found),
-            "records are missing, duplicated or changed",
+        CheckReport(
+            what="output has the same records as the input",
+            held=sums == {made["checksum"]} and all(t["records"] == plan.records for t in found),
+            how=_records(plan.records, made["checksum"], found),
+            failure="records are missing, duplicated or changed",
         ),
-        Check(
-            "same number of duplicate keys in all runs",
-            len(duplicates) == 1,
-            f"{duplicates[0]:,} in each output"
+        CheckReport(
+            what="same number of duplicate keys in all runs",
+            held=len(duplicates) == 1,
+            how=f"{duplicates[0]:,} in each output"
             if len(duplicates) == 1
             else f"numbers of duplicate keys: {', '.join(f'{count:,}' for count in duplicates)}",
-            "the number of duplicate keys differs from run to run",
+            failure="the number of duplicate keys differs from run to run",
         ),
-        Check(
-            "input unchanged",
-            untouched,
-            "checksum, size, inode and modification time are the same after all runs as before",
-            "input was changed",
+        CheckReport(
+            what="input unchanged",
+            held=untouched,
+            how="checksum, size, inode and modification time are the same after all runs as before",
+            failure="input was changed",
         ),
-        Check(
-            "the same settings in all runs",
-            True,
-            "one command, a new output file in each run",
-            "settings differ from run to run",
+        CheckReport(
+            what="the same settings in all runs",
+            held=True,
+            how="one command, a new output file in each run",
+            failure="settings differ from run to run",
         ),
     ]
 
@@ -338,17 +338,21 @@ def _records(records: int, checksum: str, found: list[Validated]) -> str:
     return f"sum of CRC-32s {checksum}, as generated"
 
 
-def _cold(held: list[float | None]) -> Check:
-    what = "input not in memory before a run"
-    failure = "input was in memory before a run"
+def _cold(held: list[float | None]) -> CheckReport:
+    found: CheckReport = {
+        "what": "input not in memory before a run",
+        "held": None,
+        "how": "the file system does not report it",
+        "failure": "input was in memory before a run",
+    }
     known = [share for share in held if share is not None]
-    if len(known) < len(held):
-        return Check(what, None, "the file system does not report it", failure)
-    how = (
-        f"after flushing and dropping it, at most {max(known):.0%} of {files.PLACES} sampled pages "
-        "were in memory"
-    )
-    return Check(what, max(known) <= files.MOST_CACHED, how, failure)
+    if len(known) == len(held):
+        found["held"] = max(known) <= files.MOST_CACHED
+        found["how"] = (
+            f"after flushing and dropping it, at most {max(known):.0%} of {files.PLACES} sampled "
+            "pages were in memory"
+        )
+    return found
 
 
 def report(
@@ -357,13 +361,13 @@ def report(
     session: Session,
     made: Generated,
     found: list[Validated],
-    checks: list[Check],
+    checks: list[CheckReport],
     skewed: Skewed | None,
     parts: list[list[Phase]],
 ) -> Report:
     """The report; each number names its source. If a check failed, `result` is None and no
     meter has records per joule: nothing was sorted by the rules."""
-    failed = [check.about() for check in checks if check.held is False]
+    failed = [check for check in checks if check["held"] is False]
     meters = account.of(session, None if failed else plan.records)
     best = chosen(meters)
     category = rules.category(plan.records)
@@ -391,7 +395,7 @@ def report(
         "meters": meters,
         "result": None if failed else outcome(best),
         "failed": failed,
-        "checks": [check.about() for check in checks],
+        "checks": checks,
         "skewed": skewed,
         "submission": [],
     }
