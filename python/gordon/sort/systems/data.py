@@ -10,6 +10,7 @@ from typing import Any
 from gordon import tables
 from gordon.errors import GordonError, located
 from gordon.files import read_text
+from gordon.parts import unknown
 from gordon.settings import split
 from gordon.untyped import Config
 
@@ -65,8 +66,6 @@ def joined(own: Table, where: str) -> tuple[Table, list[str]]:
         elif key in OWN:
             table[key] = value
         elif key != "source":
-            from gordon.parts import unknown
-
             raise unknown("key", key, [*PARTS, "system", *OWN, "source"]).at(where)
     systems = list(own.get("system", {}))
     if not systems:
@@ -86,8 +85,6 @@ def change(table: Table, settings: list[str]) -> None:
         inner = table
         for at, folder in enumerate(folders):
             if at == 1 and folder not in inner:
-                from gordon.parts import unknown
-
                 raise unknown(folders[0], folder, list(inner)).at(f"--set {key}")
             inner = inner.setdefault(folder, {})
             if not isinstance(inner, dict):

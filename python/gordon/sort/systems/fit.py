@@ -60,10 +60,7 @@ class Work:
     def _seen(self, cpu: Cpu) -> tuple[System, float]:
         """The system that a processor was seen on, and the gigabytes of its measured row."""
         assert cpu.seen is not None
-        known = self.parts.all.system
-        if cpu.seen.system not in known:
-            raise unknown("system", cpu.seen.system, list(known))
-        system = known[cpu.seen.system]
+        system = model.named(self.parts.all.system, cpu.seen.system, "system")
         records = self.parts.all.records.value
         if system.measured is not None and system.measured.records is not None:
             records = system.measured.records
@@ -164,9 +161,7 @@ def bases(parts: Parts, left: dict[str, tuple[str, float]]) -> dict[str, Base]:
     for name, board in parts.all.board.items():
         if name not in found:
             assert board.like is not None
-            if board.like not in found:
-                raise unknown("board with its own power", board.like, list(found))
-            watts = found[board.like].watts
+            watts = model.named(found, board.like, "board with its own power").watts
             cards = board.cards.value if board.cards else 0.0
             found[name] = Base(None if watts is None else watts + cards, {})
     return found

@@ -59,12 +59,12 @@ class Parts:
         self._drives: dict[str, Drive] = {}
 
     def cpu(self, name: str) -> Cpu:
-        return _named(self.all.cpu, name, "cpu")
+        return named(self.all.cpu, name, "cpu")
 
     def drive(self, name: str) -> Drive:
         """A drive, with what its part of the catalogue says where it names one."""
         if name not in self._drives:
-            self._drives[name] = _whole(_named(self.all.drive, name, "drive"), name)
+            self._drives[name] = _whole(named(self.all.drive, name, "drive"), name)
         return self._drives[name]
 
     def idle_w(self, cpu: Cpu) -> float:
@@ -90,7 +90,7 @@ def phase(parts: Parts, system: System, demand: Phase) -> Taken:
     """Models the time of a phase on a system, and how long each part works in it."""
     assert system.cpu is not None
     assert system.board is not None
-    cpu, board = parts.cpu(system.cpu), _named(parts.all.board, system.board, "board")
+    cpu, board = parts.cpu(system.cpu), named(parts.all.board, system.board, "board")
     groups = parts.groups(system)
     busy: dict[Group, float] = dict.fromkeys(groups, 0.0)
     for bytes_by, writes in ((demand.reads, False), (demand.writes, True)):
@@ -118,7 +118,7 @@ def machine(parts: Parts, system: System, base: float) -> _core.MachinePower:
     """The power model of a system whose board draws `base` watts."""
     assert system.cpu is not None
     assert system.board is not None
-    cpu, board = parts.cpu(system.cpu), _named(parts.all.board, system.board, "board")
+    cpu, board = parts.cpu(system.cpu), named(parts.all.board, system.board, "board")
     made: list[tuple[str, float, float, list[float]]] = [
         (PROCESSOR, 1, parts.idle_w(cpu), [parts.busy_w(cpu)]),
         (MEMORY, 1, _memory_w(parts, system), []),
@@ -235,7 +235,8 @@ def _whole(drive: Drive, name: str) -> Drive:
     return drive
 
 
-def _named(table: dict[str, P], name: str, what: str) -> P:
+def named(table: dict[str, P], name: str, what: str) -> P:
+    """The entry of a table of a file. Raises GordonError for an unknown name."""
     if name not in table:
         raise unknown(what, name, list(table))
     return table[name]

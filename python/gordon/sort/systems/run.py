@@ -190,27 +190,18 @@ def _system(
     }
     if mine is not None and name == mine.system:
         figures = _figures(mine.demand.records, mine.time_s, mine.power_w)
-        entry["measured"] = {
-            "time_s": figures["time_s"],
-            "power_w": figures["power_w"],
-            "energy_j": figures["energy_j"],
-            "records_per_j": figures["records_per_j"],
-            "records": mine.demand.records,
-        }
+        entry["measured"] = {**figures, "records": mine.demand.records}
     if taken is None:
         return entry
     assert system.board is not None
     demand = mine.demand if mine else fit.demand_of(parts, system, None)
     entry["passes"] = sum(1 for phase in demand.phases if phase.writes)
-    time = sum(t.time_s for t in taken)
     base = bases[system.board]
-    drawn = model.mean_w(parts, system, taken, base.watts or 0.0)
-    power = None if base.watts is None else sum(drawn.values())
     records = mine.demand.records if mine else int(parts.all.records.value)
     modelled: Modelled = {
-        **_figures(records, time, power),
+        **_modelled_figures(parts, system, records, taken, base),
         "board_w": base.watts,
-        "parts_w": model.parts_w(drawn),
+        "parts_w": model.parts_w(model.mean_w(parts, system, taken, base.watts or 0.0)),
         "phases": [
             {"name": t.name, "time_s": t.time_s, "limit": t.limit, "limits_s": t.limits}
             for t in taken
@@ -225,10 +216,7 @@ def _system(
         # A row is compared with the model of its own size.
         taken = _taken(parts, work, name, None, row["records"])
         assert taken is not None
-        time = sum(t.time_s for t in taken)
-        drawn = model.mean_w(parts, system, taken, base.watts or 0.0)
-        power = None if base.watts is None else sum(drawn.values())
-        same = _figures(row["records"], time, power)
+        same = _modelled_figures(parts, system, row["records"], taken, base)
     error = _error(same, row, is_fitted=list(base.by_system) == [name])
     entry["error"] = error
     others = base.without(name)
@@ -236,6 +224,17 @@ def _system(
         without = sum(model.mean_w(parts, system, taken, others).values())
         error["power_w_without_it"] = without / row["power_w"] - 1
     return entry
+
+
+def _modelled_figures(
+    parts: Parts, system: System, records: int, taken: list[Taken], base: fit.Base
+) -> Figures:
+    """The figures of a sort by its modelled phases; without power if that of the board is not
+    known."""
+    power = None
+    if base.watts is not None:
+        power = sum(model.mean_w(parts, system, taken, base.watts).values())
+    return _figures(records, sum(t.time_s for t in taken), power)
 
 
 def _figures(records: int, time: float | None, power: float | None) -> Figures:
