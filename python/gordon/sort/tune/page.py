@@ -1,6 +1,5 @@
 """The page of a search of settings, and that of settings from a simulated device."""
 
-from statistics import fmean, stdev
 from typing import Any
 
 from gordon.human import binary, figures, short
@@ -12,12 +11,14 @@ from gordon.sort.tune.report import (
     SteerReport,
     TriedSize,
     TuneReport,
+    devices,
     gain_sentence,
     holds,
     known,
+    unit,
 )
 from gordon.sort.tune.search import TrialReport
-from gordon.sort.tune.tried import Tried, costs, settings
+from gordon.sort.tune.tried import Tried, by_size, costs, means, settings
 from gordon.untyped import Spec
 
 #: The best settings that the chart of settings has; the table has all.
@@ -28,8 +29,7 @@ DEFAULTS = "defaults"
 def render(report: TuneReport) -> str:
     """The HTML of a search."""
     tried = settings(report)
-    unit = _unit(report)
-    drawn = {"settings": _best(report, tried), "trials": _trials(report)}
+    drawn = {"settings": _best(report, tried), "trials": _trials(report, tried)}
     if sizes := _sizes(report):
         drawn["sizes"] = sizes
     chosen = report["chosen"]["what"]
@@ -55,7 +55,7 @@ def render(report: TuneReport) -> str:
                     "all",
                     "Settings",
                     tried,
-                    _columns(unit),
+                    _columns(unit(report)),
                     "Means of the trials, the best first.",
                     lambda row: row["what"] == chosen,
                     "chosen",
@@ -79,20 +79,16 @@ def sentence(report: TuneReport) -> str:
     return f"Sort {size} with the defaults: {gained.partition(':')[0]}."
 
 
-def _unit(report: TuneReport) -> str:
-    return "s" if report["objective"] == "time" else "J"
-
-
-def _defaults(report: TuneReport) -> tuple[float, float]:
+def _defaults(tried: list[Tried]) -> tuple[float, float]:
     """Mean and deviation of the trials of the defaults."""
-    usual = costs([t for t in report["trials"] if t["what"] == DEFAULTS and t["role"] != "warm-up"])
-    return fmean(usual), stdev(usual) if len(usual) > 1 else 0.0
+    usual = next(row for row in tried if row["what"] == DEFAULTS)
+    return usual["cost"], usual["sd"] or 0.0
 
 
 def _best(report: TuneReport, tried: list[Tried]) -> Spec:
     """The cheapest settings, and the defaults if they are not among them."""
     rows = tried[:MOST] + [row for row in tried[MOST:] if row["what"] == DEFAULTS]
-    mean, sd = _defaults(report)
+    mean, sd = _defaults(tried)
     names = [row["what"] for row in rows]
     tones = ["--storage" if row["what"] == DEFAULTS else "--cpu" for row in rows]
     spread = {
@@ -101,7 +97,6 @@ def _best(report: TuneReport, tried: list[Tried]) -> Spec:
         "color": "--soft",
         "thickness": 1.2,
     }
-    unit = _unit(report)
     data = [
         {
             "type": "scatter",
@@ -110,7 +105,7 @@ def _best(report: TuneReport, tried: list[Tried]) -> Spec:
             "y": names,
             "error_x": spread,
             "marker": {"color": tones, "size": 10},
-            "hovertemplate": f"%{{y}}: %{{x:.4~g}} {unit}<extra></extra>",
+            "hovertemplate": f"%{{y}}: %{{x:.4~g}} {unit(report)}<extra></extra>",
         }
     ]
     y = axis("", type="category", autorange="reversed", automargin=True)
@@ -127,7 +122,7 @@ def _cost(report: TuneReport) -> str:
     return "time, s" if report["objective"] == "time" else "energy, J"
 
 
-def _trials(report: TuneReport) -> Spec:
+def _trials(report: TuneReport, tried: list[Tried]) -> Spec:
     """The cost of each trial in turn, by its role."""
     roles: dict[str, list[TrialReport]] = {}
     for trial in report["trials"]:
@@ -143,7 +138,7 @@ def _trials(report: TuneReport) -> Spec:
             "x": [trial["trial"] for trial in own],
             "y": costs(own),
             "text": [f"{trial['role']}: {trial['what']}" for trial in own],
-            "hovertemplate": f"%{{x}}, %{{text}}: %{{y:.4~g}} {_unit(report)}<extra></extra>",
+            "hovertemplate": f"%{{x}}, %{{text}}: %{{y:.4~g}} {unit(report)}<extra></extra>",
             "marker": {"color": tone, "size": 7},
         }
         for (name, own), tone in zip(sorted(roles.items()), TONES, strict=False)
@@ -151,7 +146,7 @@ def _trials(report: TuneReport) -> Spec:
     made = layout("Trials in turn", axis("trial"), axis(_cost(report)))
     return {
         "data": data,
-        "layout": made | {"shapes": level(*_defaults(report)), "showlegend": True, "height": 360},
+        "layout": made | {"shapes": level(*_defaults(tried)), "showlegend": True, "height": 360},
     }
 
 
@@ -159,22 +154,16 @@ def _sizes(report: TuneReport) -> Spec | None:
     """Cost by transfer size, a line for each of the three sizes; None if none was tried."""
     data = []
     for name, tone in zip(TRANSFERS, TONES, strict=False):
-        groups: dict[int, list[float]] = {}
-        for trial in report["trials"]:
-            size = trial["settings"][name]
-            if trial["role"] == name and size is not None and trial["cost"] is not None:
-                groups.setdefault(size, []).append(trial["cost"])
-        if not groups:
+        sizes, values, spread = means(by_size(report["trials"], name, "cost"))
+        if not sizes:
             continue
-        at = sorted(groups)
-        spread = [stdev(groups[size]) if len(groups[size]) > 1 else 0.0 for size in at]
         data.append(
             over_sizes(
                 name.removesuffix("_transfer"),
-                at,
-                [fmean(groups[size]) for size in at],
+                sizes,
+                values,
                 tone,
-                f"%{{y:.4~g}} {_unit(report)}",
+                f"%{{y:.4~g}} {unit(report)}",
                 error_y={"type": "data", "array": spread, "color": tone, "thickness": 1.2},
             )
         )
@@ -189,11 +178,6 @@ def _size_axis(data: list[Spec]) -> Spec:
 
 
 def _inputs(report: TuneReport) -> dict[str, object]:
-    devices = "; ".join(
-        f"{one['folder']} on {one['name'] or 'no block device'}"
-        + (f" ({one['model']})" if one["model"] else "")
-        for one in report["device"]
-    )
     return {
         "bytes": report["bytes"],
         "input": report["input"] or "generated records of the sort benchmark",
@@ -201,7 +185,7 @@ def _inputs(report: TuneReport) -> dict[str, object]:
         "objective": report["objective"],
         "budget, s": report["budget_s"],
         "spent, s": report["spent_s"],
-        "folders": devices,
+        "folders": "; ".join(devices(report)),
         "seed": report["seed"],
         "measured at": report["date"],
         "holds for": holds(report),

@@ -5,7 +5,6 @@ several folders.
 """
 
 from collections.abc import Callable
-from statistics import fmean, stdev
 from typing import Any, Literal
 
 from gordon import picture
@@ -14,9 +13,7 @@ from gordon.sort.tune.point import TRANSFERS
 from gordon.sort.tune.report import TuneReport
 from gordon.sort.tune.report import known as kind
 from gordon.sort.tune.search import TrialReport
-
-Size = Literal["output_transfer", "temp_transfer", "input_transfer", "stripe"]
-Quantity = Literal["time_s", "energy_j", "power_w"]
+from gordon.sort.tune.tried import Quantity, Size, by_size, means
 
 
 def draw(report: TuneReport, path: str) -> None:
@@ -57,19 +54,9 @@ def draw(report: TuneReport, path: str) -> None:
     picture.save(figure, path)
 
 
-def _bars(groups: dict[int, list[float]]) -> tuple[list[int], list[float], list[float]]:
-    """Means and deviations, in order."""
-    keys = sorted(groups)
-    return (
-        keys,
-        [fmean(groups[one]) for one in keys],
-        [stdev(groups[one]) if len(groups[one]) > 1 else 0.0 for one in keys],
-    )
-
-
 def _sizes(panel: Any, groups: dict[int, list[float]], label: str) -> None:
-    keys, means, errors = _bars(groups)
-    panel.errorbar(keys, means, yerr=errors, marker="o", markersize=4, capsize=3, label=label)
+    sizes, values, errors = means(groups)
+    panel.errorbar(sizes, values, yerr=errors, marker="o", markersize=4, capsize=3, label=label)
 
 
 def _axis(panel: Any, what: str) -> None:
@@ -88,12 +75,7 @@ def _transfers(
 ) -> None:
     """Figures 7 to 9: sizes differ, and of the rest only what the search had chosen by then."""
     for name in settings:
-        groups: dict[int, list[float]] = {}
-        for trial in trials:
-            size, value = trial["settings"][name], trial[key]
-            if trial["role"] == name and size is not None and value is not None:
-                groups.setdefault(size, []).append(value)
-        if groups:
+        if groups := by_size(trials, name, key):
             _sizes(panel, groups, name.removesuffix("_transfer"))
     if not any(trial["role"] in settings for trial in trials):
         panel.text(0.5, 0.5, "not tried", ha="center", transform=panel.transAxes, color="0.5")
@@ -111,9 +93,8 @@ def _methods(panel: Any, trials: list[TrialReport], key: Quantity) -> None:
         value = trial[key]
         if changed <= {"method"} and value is not None:
             groups.setdefault(trial["plan"]["method"], []).append(value)
-    names = sorted(groups)
-    errors = [stdev(groups[n]) if len(groups[n]) > 1 else 0.0 for n in names]
-    panel.bar(names, [fmean(groups[n]) for n in names], yerr=errors, capsize=3, color="C0")
+    names, values, errors = means(groups)
+    panel.bar(names, values, yerr=errors, capsize=3, color="C0")
 
 
 def _overwriting(value: Any) -> str:

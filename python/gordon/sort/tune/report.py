@@ -107,6 +107,20 @@ class SteerReport(TypedDict):
     toml: str
 
 
+def unit(report: TuneReport) -> str:
+    """The unit of the costs of trials."""
+    return "s" if report["objective"] == "time" else "J"
+
+
+def devices(report: TuneReport) -> list[str]:
+    """The folders of the trials, each with its device."""
+    return [
+        f"{one['folder']} on {one['name'] or 'no block device'}"
+        + (f" ({one['model']})" if one["model"] else "")
+        for one in report["device"]
+    ]
+
+
 def known(report: TuneReport) -> str:
     """The source of the values: measured, or energy by a model."""
     meter = report["meter"]
@@ -132,7 +146,6 @@ def holds(report: TuneReport) -> str:
 def gain_sentence(report: TuneReport) -> str:
     """The gain as a sentence."""
     gain = report["gain"]
-    unit = "s" if report["objective"] == "time" else "J"
     if not gain["pairs"]:
         why = "interrupted before" if report["interrupted"] else "ended without"
         none = gain["compared"].startswith("nothing")
@@ -146,5 +159,5 @@ def gain_sentence(report: TuneReport) -> str:
         return f"no gain beyond noise over the defaults ({measured}): the settings are the defaults"
     return (
         f"gain over the defaults: {measured} of {report['objective']}, {best:.3g} instead "
-        f"of {gain['default']:.3g} {unit} in {gain['pairs']} alternating pairs"
+        f"of {gain['default']:.3g} {unit(report)} in {gain['pairs']} alternating pairs"
     )

@@ -1,12 +1,18 @@
 """The settings that a search tried, each with the means of its trials."""
 
 from collections.abc import Sequence
-from statistics import fmean, stdev
-from typing import TypedDict
+from statistics import fmean
+from typing import Literal, TypedDict, TypeVar
 
+from gordon.energy.series import deviation
 from gordon.report.entries import of
+from gordon.sort.tune.point import Transfer
 from gordon.sort.tune.report import TuneReport
 from gordon.sort.tune.search import TrialReport
+
+K = TypeVar("K", int, str)
+Size = Transfer | Literal["stripe"]
+Quantity = Literal["cost", "time_s", "energy_j", "power_w"]
 
 
 class Tried(TypedDict):
@@ -44,7 +50,7 @@ def settings(report: TuneReport) -> list[Tried]:
                 "what": what,
                 "trials": len(own),
                 "cost": fmean(paid),
-                "sd": stdev(paid) if len(paid) > 1 else None,
+                "sd": deviation(paid),
                 "over_defaults": fmean(paid) / usual,
                 "time_s": mean(own, "time_s"),
                 "cpu_s": mean(own, "cpu_s"),
@@ -57,3 +63,23 @@ def settings(report: TuneReport) -> list[Tried]:
 
 def costs(trials: Sequence[TrialReport]) -> list[float]:
     return [cost for trial in trials if (cost := trial["cost"]) is not None]
+
+
+def by_size(trials: Sequence[TrialReport], name: Size, what: Quantity) -> dict[int, list[float]]:
+    """The values of the trials that varied a size, by that size."""
+    groups: dict[int, list[float]] = {}
+    for trial in trials:
+        size, value = trial["settings"][name], trial[what]
+        if trial["role"] == name and size is not None and value is not None:
+            groups.setdefault(size, []).append(value)
+    return groups
+
+
+def means(groups: dict[K, list[float]]) -> tuple[list[K], list[float], list[float]]:
+    """The keys in order, and for each the mean and the deviation of its values."""
+    keys = sorted(groups)
+    return (
+        keys,
+        [fmean(groups[one]) for one in keys],
+        [deviation(groups[one]) or 0.0 for one in keys],
+    )

@@ -22,7 +22,7 @@ from gordon.sort.run import run
 from gordon.sort.tune import mounted
 from gordon.sort.tune.live import Steered, answering
 from gordon.sort.tune.point import Point, toml
-from gordon.sort.tune.report import FolderDevice, TuneReport, gain_sentence, holds, known
+from gordon.sort.tune.report import FolderDevice, TuneReport, devices, gain_sentence, holds, known
 from gordon.sort.tune.search import BASE, Search, Space, Trial
 from gordon.sort.tune.trial import Metered, Trials
 from gordon.untyped import Given
@@ -278,14 +278,9 @@ def _fact(path: Path) -> str | None:
 
 def head(report: TuneReport) -> list[str]:
     """The comments of the file of settings."""
-    devices = [
-        f"{one['folder']} on {one['name'] or 'no block device'}"
-        + (f" ({one['model']})" if one["model"] else "")
-        for one in report["device"]
-    ]
     return [
         f"gordon {report['version']}, gordon sort tune, {report['date']}",
-        f"{short(report['bytes'], 'B')} in files of {', '.join(devices)}",
+        f"{short(report['bytes'], 'B')} in files of {', '.join(devices(report))}",
         f"memory {report['memory']}, budget {duration(report['budget_s'])}, "
         f"{len(report['trials'])} trials, seed {report['seed']}; {known(report)}",
         gain_sentence(report),
