@@ -1,5 +1,5 @@
 """Files that users name: their text, and outputs, which are written completely or not at all, under
-a temporary name first, then renamed.
+a temporary name first, then renamed; and what the page cache has of a file.
 """
 
 import json
@@ -91,6 +91,13 @@ def made_folder(path: str | PathLike[str]) -> Path:
             f"cannot write {place}: {error.strerror}", "a folder", kind="unwritable"
         ) from None
     return place
+
+
+def forget(path: Path) -> None:
+    """Drops a file from the page cache."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 @contextmanager

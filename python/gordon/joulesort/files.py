@@ -2,13 +2,13 @@
 
 import ctypes
 import mmap
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gordon.errors import GordonError
+from gordon.files import forget as forget
 from gordon.locks import hold
 
 #: Exists and is locked while a benchmark uses a folder.
@@ -67,13 +67,6 @@ def prepare(source: Path, target: Path) -> float | None:
             break
         time.sleep(0.05)
     return share
-
-
-def forget(path: Path) -> None:
-    """Drops a file from the page cache."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def cached(path: Path) -> float | None:

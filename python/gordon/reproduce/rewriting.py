@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from gordon import __version__, _core, block, fields, sort
 from gordon.errors import GordonError
+from gordon.files import forget
 from gordon.human import binary, short
 from gordon.options.sorting import Rewriting
 from gordon.reproduce import remounting
@@ -32,7 +33,6 @@ from gordon.scratch import scratch
 from gordon.sort.run import TimedSort
 from gordon.sort.tune import mounted, telemetry
 from gordon.sort.tune.telemetry import Watch
-from gordon.sort.tune.trial import forget
 from gordon.untyped import Given
 
 Notify = Callable[[str], None]

@@ -1,8 +1,8 @@
 """Trials: timed sorts of a file on the devices to tune for."""
 
-import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from gordon.energy.series import Span
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.errors import GordonError
+from gordon.files import forget
 from gordon.sort.data import validate
 from gordon.sort.run import TimedSort, run
 from gordon.sort.tune.point import Point
@@ -42,19 +43,6 @@ class Metered:
         for error in session.failed():
             raise error
         return session.samplers[0].series.energy(used.span)
-
-
-def forget(path: Path) -> None:
-    """Drops a file from the page cache, so that a trial begins cold."""
-    try:
-        file = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return
-    try:
-        os.fsync(file)
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(file)
 
 
 def forget_peak() -> bool:
@@ -105,8 +93,10 @@ class Trials:
             self._sort(point.to(overwrite=False))
         if not point.overwrite:
             self.output.unlink(missing_ok=True)
+        # A trial begins cold.
         for path in (self.source, self.output):
-            forget(path)
+            with suppress(FileNotFoundError):
+                forget(path)
         reports: list[TimedSort] = []
         joules: float | None = None
         if self.meter is None:
