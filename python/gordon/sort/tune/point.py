@@ -1,7 +1,7 @@
 """A point of the search: settings of a sort that do not change its result."""
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypedDict
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, TypedDict, cast
 
 from gordon.human import binary
 from gordon.untyped import Given
@@ -74,19 +74,7 @@ class Point:
 
     def about(self) -> Settings:
         """The point as JSON."""
-        return {
-            "method": self.method,
-            "in_core": self.in_core,
-            "input_transfer": self.input_transfer,
-            "output_transfer": self.output_transfer,
-            "temp_transfer": self.temp_transfer,
-            "threads": self.threads,
-            "buffered": self.buffered,
-            "io": self.io,
-            "overwrite": self.overwrite,
-            "folders": self.folders,
-            "stripe": self.stripe,
-        }
+        return cast(Settings, asdict(self))
 
     def chosen(self) -> Chosen:
         """The point as the result of a search."""
