@@ -55,14 +55,7 @@ class Counter:
     def read(self) -> float:
         """The total in joules, which only grows. Raises GordonError if the file is not a number."""
         at = self._clock()
-        try:
-            now = int(self._path.read_bytes())
-        except OSError as error:
-            raise unreadable(self._path, error) from None
-        except ValueError:
-            raise GordonError(
-                f"{self._path}: not a number of microjoules", kind="bad-meter"
-            ) from None
+        now = read_number(self._path, "microjoules")
         self.was_reset = False
         if self._last is None:
             self._total_uj = now
@@ -77,6 +70,16 @@ class Counter:
                 self._total_uj += passed
         self._last = (at, now)
         return self._total_uj * MICRO
+
+
+def read_number(path: Path, unit: str) -> int:
+    """The number in a file of sysfs. Raises GordonError, with the unit if it is not a number."""
+    try:
+        return int(path.read_bytes())
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError:
+        raise GordonError(f"{path}: not a number of {unit}", kind="bad-meter") from None
 
 
 def unreadable(path: Path, error: OSError) -> GordonError:

@@ -9,9 +9,8 @@ import re
 from collections import Counter as Count
 from pathlib import Path
 
-from gordon.energy.counter import Counter, unreadable
+from gordon.energy.counter import Counter, read_number, unreadable
 from gordon.energy.meter import MICRO, Candidate, Channel, Meter, number_of, text_of
-from gordon.errors import GordonError
 
 FOLDER = "sys/class/hwmon"
 AMD, AMD_CHIP = "amd-energy", "amd_energy"
@@ -55,14 +54,7 @@ class Power(Meter):
         self._path = path
 
     def read(self) -> list[float | None]:
-        try:
-            return [int(self._path.read_bytes()) * MICRO]
-        except OSError as error:
-            raise unreadable(self._path, error) from None
-        except ValueError:
-            raise GordonError(
-                f"{self._path}: not a number of microwatts", kind="bad-meter"
-            ) from None
+        return [read_number(self._path, "microwatts") * MICRO]
 
 
 def find(root: Path) -> list[Candidate]:

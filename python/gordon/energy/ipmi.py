@@ -51,13 +51,9 @@ class Ipmi(Meter):
                 "controller supports DCMI",
             )
         watts = float(reading[1])
-        if watts == 0:
-            # A machine that runs this draws power.
-            if "deactivated" in done.stdout:
-                raise GordonError("ipmitool: power readings are deactivated on the controller")
-            self.warn("the controller reported 0 W, which a running machine cannot draw: ignored")
-            return [None]
-        return [watts]
+        if watts == 0 and "deactivated" in done.stdout:
+            raise GordonError("ipmitool: power readings are deactivated on the controller")
+        return self.of_controller(watts)
 
 
 def find() -> list[Candidate]:

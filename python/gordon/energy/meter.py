@@ -132,6 +132,14 @@ class Meter(ABC):
         if what not in self.warnings:
             self.warnings.append(what)
 
+    def of_controller(self, watts: float) -> list[float | None]:
+        """The reading of a management controller, None for 0 W: a machine that runs this draws
+        power."""
+        if watts == 0:
+            self.warn("the controller reported 0 W, which a running machine cannot draw: ignored")
+            return [None]
+        return [watts]
+
     def about(self) -> MeterAbout:
         """The meter's properties, for JSON."""
         return {

@@ -198,7 +198,7 @@ def machine(which: str, root: Path) -> Machine:
         cores=count_of_processors(root),
         module=_level(module),
         modules=memory_bytes(root) / _core.parse_bytes(table["memory"]["size"]),
-        disk=_storage(table["storage"]),
+        disk=Storage(*power.storage(table["storage"], catalogue)),
         overhead=power.fit(overhead, catalogue)["ratio"],
         supply=power.supply(overhead, catalogue),
     )
@@ -206,10 +206,6 @@ def machine(which: str, root: Path) -> Machine:
 
 def _level(part: parts.Part) -> Level:
     return Level(number(part["idle"], "idle"), number(part["active"], "active"))
-
-
-def _storage(name: str) -> Storage:
-    return Storage(*power.storage(name, parts.Catalogue()))
 
 
 def busy_seconds(root: Path) -> float:

@@ -72,12 +72,7 @@ class Redfish(Meter):
             hint = f"USER@ in the URL and the password in the environment variable {PASSWORD}"
             hint = hint if answer.status in (401, 403) else ""
             raise GordonError(f"{self.name}: {answer.status} {answer.reason}", hint, "http-status")
-        watts = self._watts(body)
-        if watts == 0:
-            # A machine that runs this draws power.
-            self.warn("the controller reported 0 W, which a running machine cannot draw: ignored")
-            return [None]
-        return [watts]
+        return self.of_controller(self._watts(body))
 
     def _watts(self, body: bytes) -> float:
         try:
