@@ -17,28 +17,25 @@ class Provenance(TypedDict):
     time: NotRequired[str]
 
 
+class _Added(TypedDict):
+    """The keys that the package adds."""
+
+    #: Whether values are measured or modelled.
+    kind: str
+    #: The name of the storage or of the simulated device.
+    storage: str
+    warnings: list[str]
+    provenance: Provenance
+
+
 @final
-class Measured(MeasuredStorage):
+class Measured(MeasuredStorage, _Added):
     """A characterisation of real storage."""
 
-    #: Whether values are measured or modelled.
-    kind: str
-    #: Name of the storage that was measured.
-    storage: str
-    warnings: list[str]
-    provenance: Provenance
-
 
 @final
-class Modelled(SimulatedStorage):
+class Modelled(SimulatedStorage, _Added):
     """A characterisation of a simulated device."""
-
-    #: Whether values are measured or modelled.
-    kind: str
-    #: The device.
-    storage: str
-    warnings: list[str]
-    provenance: Provenance
 
 
 Characterisation = Measured | Modelled
