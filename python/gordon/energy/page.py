@@ -7,9 +7,9 @@ from typing import Any, TypedDict
 from gordon.energy.account import Account
 from gordon.energy.record import Recording, Report
 from gordon.energy.session import Row
-from gordon.human import duration, figures, short, spread
+from gordon.human import duration, figures, spread
 from gordon.report import measured
-from gordon.report.entries import COUNT, NUMBER, TEXT, Entry, of
+from gordon.report.entries import COUNT, NUMBER, TEXT, Entry, of, with_prefix
 from gordon.report.run_figures import TONES, axis, band, layout, level, quantiles, stripe
 from gordon.untyped import Spec
 
@@ -217,10 +217,7 @@ def _spread(*path: str) -> Any:
     return value
 
 
-def _bytes(key: str) -> Any:
-    return lambda row: short(row[key], "B")
-
-
+_BYTES = with_prefix("B")
 _METERS: tuple[Entry[Any], ...] = (
     Entry("name", "meter", of("name"), TEXT),
     Entry("how", "source", of("how"), TEXT),
@@ -246,9 +243,9 @@ _RUNS: tuple[Entry[Any], ...] = (
     Entry("wall", "time, s", of("wall_s"), NUMBER),
     Entry("user", "user CPU s", of("user_s"), NUMBER),
     Entry("sys", "system CPU s", of("sys_s"), NUMBER),
-    Entry("memory", "peak memory", _bytes("max_rss_bytes"), COUNT),
-    Entry("read", "read", _bytes("read_bytes"), COUNT),
-    Entry("written", "written", _bytes("written_bytes"), COUNT),
+    Entry("memory", "peak memory", of("max_rss_bytes"), _BYTES),
+    Entry("read", "read", of("read_bytes"), _BYTES),
+    Entry("written", "written", of("written_bytes"), _BYTES),
     Entry("status", "exit status", of("exit_status"), COUNT),
 )
 _TERMS = {

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from gordon.human import figures, short
+from gordon.human import binary, figures, short
 from gordon.report.numbers import percent, sig
 
 #: A table of a result.
@@ -83,6 +83,7 @@ def with_prefix(unit: str) -> Unit:
 
 TEXT = Unit(str, str, is_text=True)
 COUNT = Unit(str, str)
+SIZE = Unit(binary, binary)
 NUMBER = Unit(figures, sig)
 SECONDS = Unit(lambda value: short(value, "s"), sig)
 MONEY = Unit(figures, figures)

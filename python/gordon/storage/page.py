@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 from gordon.human import binary, figures, short
 from gordon.options.devices import STORAGE_PATTERNS
 from gordon.report import measured
-from gordon.report.entries import COUNT, NUMBER, TEXT, Entry, of
+from gordon.report.entries import COUNT, NUMBER, SIZE, TEXT, Entry, of
 from gordon.report.numbers import plain
 from gordon.report.run_figures import TONES, axis, layout, over_sizes, size_axis
 from gordon.storage.point import FLAT, Point, facts, series
@@ -218,22 +218,17 @@ def _lines(points: list[Point]) -> list[LineRow]:
     return rows
 
 
-def _size(*path: str) -> Any:
-    found = of(*path)
-    return lambda row: binary(found(row))
-
-
 _BEST: tuple[Entry[Any], ...] = (
     Entry("line", "requests", of("line"), TEXT),
     Entry("depth", "outstanding", of("depth"), COUNT),
     Entry("best", "best MB/s", of("best", "bandwidth_mb_s"), NUMBER),
-    Entry("at", "at size", _size("best", "size_bytes"), COUNT),
-    Entry("from", f"{FLAT:.0%} from", _size("least", "size_bytes"), COUNT),
+    Entry("at", "at size", of("best", "size_bytes"), SIZE),
+    Entry("from", f"{FLAT:.0%} from", of("least", "size_bytes"), SIZE),
 )
 _POINTS: tuple[Entry[Any], ...] = (
     Entry("requests", "requests", lambda point: series(point)[0], TEXT),
     Entry("depth", "outstanding", of("queue_depth"), COUNT),
-    Entry("size", "size", _size("size_bytes"), COUNT),
+    Entry("size", "size", of("size_bytes"), SIZE),
     Entry("bandwidth_mb_s", "MB/s", of("bandwidth_mb_s"), NUMBER),
     Entry("iops", "requests/s", of("iops"), NUMBER),
     Entry("mean", "mean us", of("latency_us", "mean"), NUMBER),

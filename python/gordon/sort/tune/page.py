@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gordon.human import binary, figures, short
+from gordon.human import figures, short
 from gordon.report import measured
-from gordon.report.entries import COUNT, NUMBER, SHARE, TEXT, Entry, of
+from gordon.report.entries import COUNT, NUMBER, SHARE, SIZE, TEXT, Entry, of, with_prefix
 from gordon.report.run_figures import TONES, axis, layout, level, over_sizes, size_axis, stripe
 from gordon.sort.tune.point import TRANSFERS
 from gordon.sort.tune.report import (
@@ -193,9 +193,6 @@ def _inputs(report: TuneReport) -> dict[str, object]:
 
 
 def _columns(unit: str) -> list[Entry[Tried]]:
-    def size(row: Tried) -> str | None:
-        return None if row["peak_bytes"] is None else short(row["peak_bytes"], "B")
-
     return [
         Entry("what", "settings", of("what"), TEXT),
         Entry("trials", "trials", of("trials"), COUNT),
@@ -205,7 +202,7 @@ def _columns(unit: str) -> list[Entry[Tried]]:
         *([Entry("time", "time, s", of("time_s"), NUMBER)] if unit == "J" else []),
         Entry("cpu", "CPU s", of("cpu_s"), NUMBER),
         *([Entry("energy", "energy, J", of("energy_j"), NUMBER)] if unit == "s" else []),
-        Entry("peak", "peak memory", size, COUNT),
+        Entry("peak", "peak memory", of("peak_bytes"), with_prefix("B")),
     ]
 
 
@@ -303,7 +300,7 @@ def _loads(report: SteerReport) -> Spec:
 
 _LOADS: tuple[Entry[Any], ...] = (
     Entry("load", "load alone", of("load"), TEXT),
-    Entry("found", "transfer", lambda row: binary(row["found"]), COUNT),
+    Entry("found", "transfer", of("found"), SIZE),
     Entry("why", "why no larger", of("why"), TEXT),
 )
 _PASSES: tuple[Entry[Any], ...] = (
@@ -315,7 +312,7 @@ _PASSES: tuple[Entry[Any], ...] = (
 )
 _RUNS: tuple[Entry[Any], ...] = (
     Entry("load", "load", of("load"), TEXT),
-    Entry("transfer", "transfer", lambda row: binary(row["transfer"]), COUNT),
+    Entry("transfer", "transfer", of("transfer"), SIZE),
     Entry("bandwidth", "MB/s", of("bandwidth_mb_s"), NUMBER),
     Entry("dies", "dies busy", of("dies_busy"), SHARE),
     Entry("bus", "busiest bus", of("busiest_bus"), SHARE),
