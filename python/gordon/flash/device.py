@@ -55,14 +55,9 @@ def changed(
     """
     base = load(device)
     made, capacity, keys = deepcopy(base), None, set()
-    set_values = settings.listed(set_values)
-    if super_page is not None:
-        set_values = [f"super_page.size={super_page}", *set_values]
-    if write_points is not None:
-        set_values = [f"ftl.write_points={write_points}", *set_values]
-    if spare is not None:
-        set_values = [f"spare={spare}", *set_values]
-    for setting in set_values:
+    options = {"spare": spare, "ftl.write_points": write_points, "super_page.size": super_page}
+    given = [f"{key}={value}" for key, value in options.items() if value is not None]
+    for setting in [*given, *settings.listed(set_values)]:
         key, value = settings.split(setting, "ftl.write_points=4")
         keys.add(key)
         if key == VICTIM and own.is_place(value):
