@@ -11,7 +11,7 @@ from gordon.energy.account import Account
 from gordon.energy.meter import How, Meter
 from gordon.energy.series import Summary, summary
 from gordon.energy.session import Row, Session
-from gordon.energy.work import Usage, UsageReport
+from gordon.energy.work import UsageReport
 from gordon.errors import GordonError
 from gordon.human import duration
 from gordon.options import several, words
@@ -138,6 +138,3 @@ def spread(values: list[float]) -> Summary:
     if found is None:
         raise GordonError("there are no runs to summarise", kind="no-runs")
     return found
-
-
-__all__ = ["Recording", "Usage", "record", "report"]

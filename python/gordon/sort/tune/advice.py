@@ -165,18 +165,14 @@ def _phase(
     if busy >= BUSY:
         why = f"{limits}, {queue}: larger transfers cannot help"
         return say("saturated", why, *through)
+    larger = _larger((reads, writes), plan, machine)
     if depth < DEEP * machine.lanes:
         few = _few(reads, writes, plan)
-        if few:
-            halves: list[Change] = [
-                {key: size // 2} for key, size in few.items() if size // 2 >= LEAST
-            ]
-            if halves:
-                return say("shallow", f"{limits}, {queue}; memory holds few transfers", *halves)
-        larger = _larger((reads, writes), plan, machine)
+        halves: list[Change] = [{key: size // 2} for key, size in few.items() if size // 2 >= LEAST]
+        if halves:
+            return say("shallow", f"{limits}, {queue}; memory holds few transfers", *halves)
         return say("starved", f"{limits}, {queue}: too few", *larger, *over, *through)
     late = f"{late_share:.0%} of the response time is outside of the device"
-    larger = _larger((reads, writes), plan, machine)
     return say("elsewhere", f"{limits}, yet {queue}; {late}: try larger transfers", *larger)
 
 

@@ -98,14 +98,13 @@ class Simulated:
         *,
         set: Settings = (),
         precondition: float = 0.8,
-        depth: int = DEPTH,
         seed: int = 0,
     ) -> None:
         self.device = device
         self.options: Given = {
             "set": settings.listed(set),
             "closed_loop": True,
-            "queue_depth": depth,
+            "queue_depth": DEPTH,
             "seed": seed,
         }
         self.precondition = precondition
