@@ -125,14 +125,10 @@ class Series:
         """The power at each sample; that of a counter is the mean since an earlier sample."""
         if self.meter.kind == "power":
             return [*self.totals]
-        rates: list[float | None] = []
-        for i, since in enumerate(self._since()):
-            if since is None or self._resets_between(since, i):
-                rates.append(None)
-                continue
-            gone = self.times[i] - self.times[since]
-            rates.append((self.totals[i] - self.totals[since]) / gone)
-        return rates
+        return [
+            None if since is None else self._rate_between(since, i)
+            for i, since in enumerate(self._since())
+        ]
 
     def last(self) -> float | None:
         """The power at the last sample, in watts."""
@@ -141,15 +137,16 @@ class Series:
             return self.totals[count - 1] if count else None
         least = STEPS * (self.meter.update_s or 0.0)
         for i in range(count - 2, -1, -1):
-            gone = self.times[count - 1] - self.times[i]
-            if gone >= least:
-                if self._resets_between(i, count - 1):
-                    return None
-                return (self.totals[count - 1] - self.totals[i]) / gone
+            if self.times[count - 1] - self.times[i] >= least:
+                return self._rate_between(i, count - 1)
         return None
 
-    def _resets_between(self, first: int, last: int) -> bool:
-        return any(first < i <= last for i in self.resets)
+    def _rate_between(self, first: int, last: int) -> float | None:
+        """Mean watts of a counter between two samples; None if it was reset between them."""
+        if any(first < i <= last for i in self.resets):
+            return None
+        gone = self.times[last] - self.times[first]
+        return (self.totals[last] - self.totals[first]) / gone
 
     def _since(self) -> list[int | None]:
         """For each sample, the last one before it at a distance of `STEPS` steps of the counter:
