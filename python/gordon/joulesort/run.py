@@ -91,21 +91,18 @@ class Result(fields.JouleSortResult):
 
 def run(plan: Plan, tools: Tools, notify: Callable[[str], None] = lambda _: None) -> Result:
     """Runs the benchmark. The files are removed in any case, unless `keep` is set."""
-    source, target = plan.folder / INPUT, plan.folder / OUTPUT
     with (
         tempfile.TemporaryDirectory(prefix="gordon-joulesort-") as scratch,
         files.claimed(plan.folder, (INPUT, OUTPUT)) as left,
     ):
         for name in left:
             notify(f"removed {name}, left by a killed benchmark")
-        phases_json = Path(scratch) / "sort.json"
-        return _run(plan, tools, notify, phases_json, argv(plan, source, target, phases_json))
+        return _run(plan, tools, notify, Path(scratch) / "sort.json")
 
 
-def _run(
-    plan: Plan, tools: Tools, notify: Callable[[str], None], phases_json: Path, command: list[str]
-) -> Result:
+def _run(plan: Plan, tools: Tools, notify: Callable[[str], None], phases_json: Path) -> Result:
     source, target = plan.folder / INPUT, plan.folder / OUTPUT
+    command = argv(plan, source, target, phases_json)
     work.check(command)
     room(plan, source, target)
     meters = find.chosen(several(plan.meters), plan.root)
