@@ -4,6 +4,8 @@ The table `values` has one row, with all values of a result except lists of rows
 joined by `_` (`run_inputs_energy_j`). Each list of rows is a table of its own, by its key.
 """
 
+import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -39,6 +41,16 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> Columns:
 def arrow(columns: Columns) -> "_core.Table":
     """Columns for libraries that read Arrow."""
     return _core.Table.of(json.dumps(list(columns.items())))
+
+
+def as_csv(columns: Columns) -> str:
+    """Columns as CSV, with `true` and `false` as in JSON."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([str(one).lower() if isinstance(one, bool) else one for one in row])
+    return text.getvalue()
 
 
 def said(rows: int, names: Sequence[str]) -> str:

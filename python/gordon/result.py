@@ -4,8 +4,6 @@ A result is the report as JSON has it, `result["miss_ratio"]`; each key is an at
 `result.miss_ratio`. Type checkers know the keys of each kind of result (`gordon.fields`).
 """
 
-import csv
-import io
 import json
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from html import escape
@@ -13,7 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from gordon.columns import VALUES, Columns, arrow, html_of, of, short
+from gordon.columns import VALUES, Columns, arrow, as_csv, html_of, of, short
 from gordon.errors import GordonError, missing_package
 from gordon.files import made_folder, write_all
 from gordon.parts import unknown
@@ -164,13 +162,7 @@ class Result(_Base, Generic[T_co]):
     def to_csv(self, name: str | None = None) -> str:
         """A table as CSV, with `true` and `false` as in JSON. Raises GordonError for an unknown
         name."""
-        found = self.columns(name)
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(found)
-        for row in zip(*found.values(), strict=True):
-            writer.writerow([str(one).lower() if isinstance(one, bool) else one for one in row])
-        return text.getvalue()
+        return as_csv(self.columns(name))
 
     def html(self) -> str:
         """The report, one HTML file that works offline. Raises GordonError for a kind of result

@@ -1,11 +1,9 @@
 """Rows of a result as CSV, with the same numbers as `--json`."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gordon.columns import Columns, of_rows
+from gordon.columns import Columns, as_csv, of_rows
 from gordon.survey.prices import day_of_prices
 from gordon.survey.results import Result
 from gordon.untyped import Row
@@ -19,7 +17,7 @@ def to_csv(result: Result) -> str:
 
 def table(result: Result) -> Columns:
     """The designs of a result by column, with the names of `to_csv`."""
-    return of_rows([_flat(design) for design in _rows(result)])
+    return _columns(_rows(result))
 
 
 def _rows(result: Result) -> list[Row]:
@@ -37,15 +35,11 @@ def fastest(result: Result) -> str:
 
 def rows_to_csv(tables: Sequence[Mapping[str, Any]]) -> str:
     """One line per table; nested keys are joined with `_`, with the unit of energies last."""
-    rows = [_flat(table) for table in tables]
-    names: dict[str, None] = {}
-    for row in rows:
-        names.update(dict.fromkeys(row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(names), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    return as_csv(_columns(tables))
+
+
+def _columns(tables: Sequence[Mapping[str, Any]]) -> Columns:
+    return of_rows([_flat(table) for table in tables])
 
 
 def _flat(design: Mapping[str, Any]) -> Row:
