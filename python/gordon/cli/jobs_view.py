@@ -8,7 +8,7 @@ from gordon.cli.survey_view import most, show
 from gordon.cli.terminal import Column, ColumnsOf, Output
 from gordon.human import counted, figures
 from gordon.survey.jobs import gains, traces
-from gordon.survey.machines import answer, outcome
+from gordon.survey.machines import outcome
 from gordon.survey.prices import dated
 from gordon.survey.results import (
     GridDesign,
@@ -80,7 +80,7 @@ def _named(result: GridResult, name: str) -> GridDesign:
 def _machines(jobs: list[tuple[str, JobResult]]) -> list[Column]:
     return [
         Column("job", [name for name, _ in jobs]),
-        Column("verdict", [answer(result) for _, result in jobs], wraps=True),
+        Column("verdict", [result["sentence"] for _, result in jobs], wraps=True),
     ]
 
 

@@ -8,7 +8,6 @@ from gordon.survey import entries
 from gordon.survey.doubts import described
 from gordon.survey.machines import (
     MODEL,
-    answer,
     compared,
     in_nodes,
     is_notable,
@@ -50,7 +49,7 @@ def show_machines(console: Output, result: JobResult, show_all: bool) -> None:
     console.table(table("machine", shown, listed, spare, remarks, _TWO_REMARKS))
     text = legend(compared(result), bool(result["front"]), len(rows) - len(shown))
     console.text(f"{text}; {RANGE}")
-    console.text(answer(result))
+    console.text(result["sentence"])
     if standby := _standby(result):
         console.text(standby)
     if result["ranking"] is not None:

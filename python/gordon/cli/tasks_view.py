@@ -8,10 +8,10 @@ from gordon.human import counted, duration
 from gordon.reports.survey import ApplicationReport
 from gordon.survey import entries
 from gordon.survey.doubts import described
-from gordon.survey.machines import compared
+from gordon.survey.machines import compared, is_notable, recommended
 from gordon.survey.prices import dated
 from gordon.survey.results import TasksDesign, TasksResult
-from gordon.survey.tasks import MODEL, is_notable, outcome, recommended, recorded_line
+from gordon.survey.tasks import MODEL, outcome, recorded_line
 
 #: The entries on the screen, with what is left out of a narrow one.
 SPARE = {"slots": 4, "time": 0, "interval": 1, "price": 0, "month": 4, "energy": 2, "limit": 3}

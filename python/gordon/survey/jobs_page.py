@@ -9,7 +9,7 @@ from gordon import notices
 from gordon.report import page
 from gordon.survey.jobs import gains
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines import answer, outcome
+from gordon.survey.machines import outcome
 from gordon.survey.page import FILTERS, LIBRARIES, sentence
 from gordon.survey.results import GridMean, MachinesMean
 
@@ -55,7 +55,7 @@ def _rendered(result: GridMean | MachinesMean, **values: Any) -> str:
     return page.render(
         "jobs",
         result,
-        FILTERS | {"answer": answer, "outcome": outcome},
+        FILTERS | {"outcome": outcome},
         libraries=LIBRARIES,
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r={**result, "traces": traces},

@@ -19,7 +19,6 @@ from gordon.reports.survey import (
     TasksReport,
     TasksSurvey,
     TasksTime,
-    Verdict,
 )
 from gordon.run import not_traces
 from gordon.storage import saved
@@ -52,6 +51,7 @@ from gordon.survey.results import (
     Outcome,
     Raw,
     ServiceDesign,
+    ServiceResult,
     TasksDesign,
     TasksResult,
 )
@@ -519,19 +519,14 @@ def outcome(row: MachineDesign | MeanMachine) -> Outcome:
     return row["job"]
 
 
-def recommended(result: JobResult) -> str | None:
-    """The id of the recommended machine, if there is one."""
+def recommended(result: JobResult | TasksResult | ServiceResult) -> str | None:
+    """The id of the recommended design, if there is one."""
     verdict = result["verdict"]
     return None if verdict is None else verdict["id"]
 
 
-def answer(result: JobResult) -> str:
-    """The sentence that a survey of machines ends with."""
-    return result["sentence"]
-
-
-def is_notable(row: MachineDesign, verdict: str | None) -> bool:
-    """Whether a machine has a name, is the traced one, or is the recommended one, `verdict`."""
+def is_notable(row: MachineDesign | TasksDesign, verdict: str | None) -> bool:
+    """Whether a design has a name, is the recorded one, or is the recommended one, `verdict`."""
     return bool(row["names"]) or row["is_reference"] or row["id"] == verdict
 
 
@@ -562,54 +557,54 @@ def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, g
     by_id = {row["id"]: row for row in designs}
     verdict = raw["verdict"]
     if verdict is not None:
+        best, first = by_id[verdict["id"]], by_id[verdict["fastest"]]
+        deadline, slack = verdict["deadline_s"], verdict["slack"]
         text = substituted(goals, verdict["by"], designs)
-        return text + _recommended(verdict, by_id, currency)
+        text += recommendation(verdict["by"], best, first, deadline, slack, currency)
+        return f"{text}."
     fastest = raw["named"]["fastest"]
     if fastest is None and goals.limits:
         return f"No machine of the space is within {goals.limits}."
     if fastest is None:
         used = short(known(raw["peak_memory_bytes"]), "B")
         return f"No machine of the space is known to have the memory that the job used ({used})."
-    deadline = goals.deadline_s
-    if deadline is not None:
-        at_most = duration(outcome(by_id[fastest])["time_s_high"])
-        return (
-            f"No machine is sure to end within {duration(deadline)}. The nearest is "
-            f"{_described(by_id[fastest])}, which ends within {at_most}."
-        )
+    if goals.deadline_s is not None:
+        return too_late("machine", by_id[fastest], goals.deadline_s)
     return (
         f"No machine makes this job faster than {duration(raw['floor_s'])}: it waits for what no "
         f"machine shortens, such as timers, other machines or a service. The fastest is "
-        f"{_described(by_id[fastest])}."
+        f"{described(by_id[fastest])}."
     )
 
 
-def _recommended(verdict: Verdict, by_id: dict[str, MachineDesign], currency: str) -> str:
-    """A sentence about the recommended machine."""
-    best, fastest = by_id[verdict["id"]], by_id[verdict["fastest"]]
-    deadline = verdict["deadline_s"]
-    within = (
-        f"within {verdict['slack']:.0%} of the fastest"
-        if deadline is None
-        else f"within {duration(deadline)}"
+def too_late(noun: str, nearest: MachineDesign | TasksDesign, deadline: float) -> str:
+    """The answer if no design is sure to meet a deadline."""
+    return (
+        f"No {noun} is sure to end within {duration(deadline)}. The nearest is "
+        f"{described(nearest)}, which ends within {duration(_time(nearest)['time_s_high'])}."
     )
-    text = recommendation(
-        verdict["by"], within, _described(best), best["job"], best["bill"], currency
-    )
-    if best is not fastest:
-        text += f"; by upper ends the fastest is {_described(fastest)}"
-    return text + "."
 
 
 def recommendation(
     by: Objective,
-    within: str,
-    design: str,
-    of: JobReport | TasksTime,
-    bill: BillReport | None,
+    best: MachineDesign | TasksDesign,
+    fastest: MachineDesign | TasksDesign,
+    deadline: float | None,
+    slack: float,
     currency: str,
 ) -> str:
-    """The start of the sentence about a recommended design: what is least of it, and how much."""
+    """The start of the sentence about a recommended design: what is least of it, how much, and the
+    fastest design if that is another one."""
+    within = (
+        f"within {slack:.0%} of the fastest" if deadline is None else f"within {duration(deadline)}"
+    )
+    text = _least(by, best, within, currency)
+    return text if best is fastest else f"{text}; by upper ends the fastest is {described(fastest)}"
+
+
+def _least(by: Objective, row: MachineDesign | TasksDesign, within: str, currency: str) -> str:
+    """The figure by which a design is recommended."""
+    design, of, bill = described(row), _time(row), row["bill"]
     match by:
         case "price":
             return f"Cheapest {within}: {design}, {figures(known(of['price']))} {currency}"
@@ -652,7 +647,8 @@ def known(value: float | None) -> float:
     return value
 
 
-def _described(row: MachineDesign) -> str:
-    of = row["job"]
+def described(row: MachineDesign | TasksDesign) -> str:
+    """A design: its id, its time, and the range of the time."""
+    of = _time(row)
     ends = f"{duration(of['time_s_low'])} to {duration(of['time_s_high'])}"
     return f"{row['id']}, {duration(of['time_s'])} ({ends})"

@@ -14,7 +14,6 @@ from gordon.report import page
 from gordon.survey import bill_page, entries
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import (
-    answer,
     compared,
     in_nodes,
     is_notable,
@@ -62,7 +61,6 @@ def render(result: JobResult) -> str:
         rows=rows,
         noun=noun(rows),
         nodes=in_nodes(result),
-        answer=answer(result),
         remarks=said,
         stage_columns=stage_columns(result, said),
         cards=[row for row in notable if is_notable(row, verdict)],

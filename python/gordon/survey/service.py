@@ -28,6 +28,7 @@ from gordon.survey.machines import (
     left_out,
     machine_of,
     ranked_by,
+    recommended,
     unknown_of,
 )
 from gordon.survey.model import SHIFT, Request, common, no_work, places
@@ -220,12 +221,6 @@ def requests_note(result: ServiceResult) -> str | None:
         "the cost of a million requests is unknown, because traces do not count requests: give "
         "their number with --requests-per-s"
     )
-
-
-def recommended(result: ServiceResult) -> str | None:
-    """The id of the recommended design, if there is one."""
-    verdict = result["verdict"]
-    return None if verdict is None else verdict["id"]
 
 
 def is_notable(row: ServiceDesign, result: ServiceResult) -> bool:

@@ -9,7 +9,7 @@ from gordon.parameters import Parameter
 from gordon.report import page
 from gordon.survey import bill_page, entries
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines import OBJECTIVES, in_words
+from gordon.survey.machines import OBJECTIVES, in_words, recommended
 from gordon.survey.machines_page import money, of_machines
 from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.results import ServiceDesign, ServiceResult
@@ -19,7 +19,6 @@ from gordon.survey.service import (
     cheapest_first,
     is_notable,
     keeps_up,
-    recommended,
     remarks,
 )
 

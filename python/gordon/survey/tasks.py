@@ -20,6 +20,7 @@ from gordon.survey.machines import (
     ranked,
     recommendation,
     substituted,
+    too_late,
 )
 from gordon.survey.model import SHIFT, Request, common, places
 from gordon.survey.results import TasksDesign, TasksResult
@@ -183,17 +184,6 @@ def outcome(row: TasksDesign) -> TasksTime:
     return row["tasks"]
 
 
-def recommended(result: TasksResult) -> str | None:
-    """The id of the recommended cluster, if there is one."""
-    verdict = result["verdict"]
-    return None if verdict is None else verdict["id"]
-
-
-def is_notable(row: TasksDesign, verdict: str | None) -> bool:
-    """Whether a cluster has a name, is the recorded one, or is the recommended one, `verdict`."""
-    return bool(row["names"]) or row["is_reference"] or row["id"] == verdict
-
-
 def limiting(row: TasksDesign) -> str:
     """The part that takes most of the time of a cluster: `compute 80%`."""
     limits = row["limits"]
@@ -209,35 +199,17 @@ def _sentence(raw: TasksSurvey, designs: Sequence[TasksDesign], currency: str, g
         return f"No cluster of the space is within {goals.limits}."
     fastest = by_id[raw["named"]["fastest"]]
     if verdict is None:
-        at_most = duration(outcome(fastest)["time_s_high"])
-        return (
-            f"No cluster is sure to end within {duration(deadline or 0)}. The nearest is "
-            f"{_described(fastest)}, which ends within {at_most}."
-        )
+        return too_late("cluster", fastest, deadline or 0)
     best = by_id[verdict["id"]]
-    of = outcome(best)
-    within = (
-        f"within {duration(deadline)}"
-        if deadline is not None
-        else f"within {SLACK:.0%} of the fastest"
-    )
-    text = substituted(goals, verdict["by"], list(by_id.values()))
-    text += recommendation(verdict["by"], within, _described(best), of, best["bill"], currency)
-    if best is not fastest:
-        text += f"; by upper ends the fastest is {_described(fastest)}"
-    floor = of["floor_s"]
-    if floor > _MOSTLY_FLOOR * of["time_s"]:
+    text = substituted(goals, verdict["by"], designs)
+    text += recommendation(verdict["by"], best, fastest, deadline, SLACK, currency)
+    floor = outcome(best)["floor_s"]
+    if floor > _MOSTLY_FLOOR * outcome(best)["time_s"]:
         text += (
             f". More nodes do not help: {duration(floor)} are start-up, driver and the longest "
             "task of each stage"
         )
     return text + "."
-
-
-def _described(row: TasksDesign) -> str:
-    of = outcome(row)
-    ends = f"{duration(of['time_s_low'])} to {duration(of['time_s_high'])}"
-    return f"{row['id']}, {duration(of['time_s'])} ({ends})"
 
 
 def recorded_line(application: ApplicationReport) -> str:

@@ -12,11 +12,11 @@ from gordon.report import page
 from gordon.reports.survey import ApplicationReport, LeftOut, StageOnCluster, StageRecorded
 from gordon.survey import bill_page, entries
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines import compared
+from gordon.survey.machines import compared, is_notable, recommended
 from gordon.survey.machines_page import money, sources
 from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.results import TasksDesign, TasksResult
-from gordon.survey.tasks import is_notable, outcome, recommended, recorded_line
+from gordon.survey.tasks import outcome, recorded_line
 
 Cost = Literal["price", "energy_j", "nodes"]
 #: Parts of a time, in the order of the bars: key and name.
