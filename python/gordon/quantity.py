@@ -45,14 +45,19 @@ def finite(text: str) -> float:
     return number
 
 
-def positive(option: str, text: str, parse: Callable[[str], float], example: str) -> float:
-    """The quantity of a text. Raises GordonError, with the option, unless it is above zero."""
+def parsed(option: str, text: str, parse: Callable[[str], float], example: str) -> float:
+    """The quantity of a text. Raises GordonError, with the option."""
     try:
-        quantity = parse(text)
+        return parse(text)
     except GordonError as error:
         raise GordonError(
             f"{option} {text}: {error.message}", example, kind="bad-quantity"
         ) from None
+
+
+def positive(option: str, text: str, parse: Callable[[str], float], example: str) -> float:
+    """The quantity of a text. Raises GordonError, with the option, unless it is above zero."""
+    quantity = parsed(option, text, parse, example)
     if quantity <= 0:
         raise GordonError(f"{option} {text}: not above zero", example, kind="bad-number")
     return quantity

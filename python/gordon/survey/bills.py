@@ -10,7 +10,7 @@ from gordon.errors import GordonError
 from gordon.grids import grid
 from gordon.options.surveys import UseOptions
 from gordon.parts import unknown
-from gordon.quantity import value
+from gordon.quantity import parsed, value
 from gordon.reports.survey import Objective, Operation
 from gordon.survey.space import Space
 from gordon.untyped import Config
@@ -143,7 +143,9 @@ class Goals:
         return cls(
             tuple(_objective(word.strip()) for word in words if word.strip()),
             deadline,
-            _watts(max_power) if isinstance(max_power, str) else max_power,
+            parsed("--max-power", max_power, _core.parse_watts, "--max-power 500W")
+            if isinstance(max_power, str)
+            else max_power,
             max_price,
             min_life,
         )
@@ -180,15 +182,6 @@ class Goals:
             "min-life": self.min_life_years,
         }
         return [name for name, value in names.items() if value is not None]
-
-
-def _watts(text: str) -> float:
-    try:
-        return _core.parse_watts(text)
-    except GordonError as error:
-        raise GordonError(
-            f"--max-power {text}: {error.message}", "--max-power 500W", kind="bad-quantity"
-        ) from None
 
 
 def _objective(word: str) -> Objective:

@@ -34,7 +34,6 @@ from gordon.survey import space as spaces
 from gordon.survey.bills import Goals
 from gordon.survey.doubts import Figure, Ranked, Ranking
 from gordon.survey.model import (
-    SHIFT,
     Answer,
     Model,
     Report,
@@ -42,6 +41,7 @@ from gordon.survey.model import (
     common,
     no_work,
     places,
+    refuse_shift,
 )
 from gordon.survey.results import (
     JobResult,
@@ -248,12 +248,8 @@ class Machines(OfMachines[JobSurvey, JobResult]):
     core = MODEL
 
     def __init__(self, request: Request, chosen: spaces.Space) -> None:
-        if request.shift != SHIFT:
-            raise GordonError(
-                "--shift moves copies of one trace, and the job model needs a trace of each node",
-                "leave out --shift. --space gordon-2009 surveys clusters of any size",
-                kind="bad-shift",
-            )
+        hint = "leave out --shift. --space gordon-2009 surveys clusters of any size"
+        refuse_shift(request, "the job model needs a trace of each node", hint)
         with spaces.blamed(request.space, request.set_values):
             self._prepare(request, chosen)
 

@@ -28,8 +28,6 @@ Answer = TypeVar("Answer", bound=OfOne)
 
 #: Share of each resource that a service leaves free, unless it is given.
 HEADROOM = 0.3
-#: Share of a trace over which copies of it are shifted, unless it is given.
-SHIFT = SurveyOptions.shift
 
 
 @dataclass(frozen=True)
@@ -152,6 +150,12 @@ def places(raw: Raw | PaperMean | JobMean) -> Callable[[str, str | None], Place]
         }
 
     return place
+
+
+def refuse_shift(request: Request, why: str, hint: str = "leave out --shift") -> None:
+    """Raises GordonError if a shift is given to a model that has a trace of each node."""
+    if request.shift != SurveyOptions.shift:
+        raise GordonError(f"--shift moves copies of one trace, and {why}", hint, kind="bad-shift")
 
 
 def no_work() -> GordonError:

@@ -16,6 +16,7 @@ from gordon.options import Path, Progress, Settings, several
 from gordon.options.explicit import explicit
 from gordon.options.surveys import MODELS, SurveyOptions
 from gordon.parts import unknown
+from gordon.quantity import parsed
 from gordon.run.inputs import Inputs, expand
 from gordon.survey import grids, jobs, numbers, result, tasks
 from gordon.survey import space as spaces
@@ -174,12 +175,7 @@ def _spin_down(given: str | float | None) -> dict[str, float] | None:
         return {}
     if not isinstance(given, str):
         return {"after_s": given}
-    try:
-        return {"after_s": _core.parse_ns(given) / 1e9}
-    except GordonError as error:
-        raise GordonError(
-            f"--spin-down {given}: {error.message}", "15s, or auto", kind="bad-quantity"
-        ) from None
+    return {"after_s": parsed("--spin-down", given, _core.parse_ns, "15s, or auto") / 1e9}
 
 
 def _one(counts: list[int] | None) -> int | None:

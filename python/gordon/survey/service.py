@@ -31,7 +31,7 @@ from gordon.survey.machines import (
     recommended,
     unknown_of,
 )
-from gordon.survey.model import SHIFT, Request, common, no_work, places
+from gordon.survey.model import Request, common, no_work, places, refuse_shift
 from gordon.survey.results import ServiceDesign, ServiceResult
 
 MODEL: Final = "service"
@@ -69,12 +69,7 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
     core = MODEL
 
     def __init__(self, request: Request, chosen: spaces.Space) -> None:
-        if request.shift != SHIFT:
-            raise GordonError(
-                "--shift moves copies of one trace, and a service has the nodes that were recorded",
-                "leave out --shift",
-                kind="bad-shift",
-            )
+        refuse_shift(request, "a service has the nodes that were recorded")
         if not 0 <= request.headroom < 1:
             raise GordonError(
                 f"--headroom: {request.headroom:g} is not from 0 to below 1, which is 100%",

@@ -22,7 +22,7 @@ from gordon.survey.machines import (
     substituted,
     too_late,
 )
-from gordon.survey.model import SHIFT, Request, common, places
+from gordon.survey.model import Request, common, places, refuse_shift
 from gordon.survey.results import TasksDesign, TasksResult
 from gordon.survey.settings import APPLICATION
 from gordon.untyped import Config
@@ -143,12 +143,7 @@ def _check(request: Request) -> None:
             "leave out --charge, or --model job with traces of `gordon trace`",
             kind="wrong-model",
         )
-    if request.shift != SHIFT:
-        raise GordonError(
-            "--shift moves copies of one trace, and the tasks model has the tasks of all nodes",
-            "leave out --shift",
-            kind="bad-shift",
-        )
+    refuse_shift(request, "the tasks model has the tasks of all nodes")
 
 
 def _settings(given: list[str]) -> tuple[Config, list[str]]:
