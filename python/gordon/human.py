@@ -1,4 +1,6 @@
-"""Numbers and loads in human-readable form: few significant figures, a prefix, a unit."""
+"""Numbers, loads and lists in human-readable form: few significant figures, a prefix, a unit."""
+
+from collections.abc import Sequence
 
 from collections.abc import Callable
 
@@ -58,6 +60,12 @@ def deviation(sd: float | None) -> str:
 def counted(count: int, one: str) -> str:
     """`1 request`, `2,000 requests`."""
     return f"{count:,} {one}" + ("" if count == 1 else "s")
+
+
+def in_words(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def duration(seconds: float) -> str:

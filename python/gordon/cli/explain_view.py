@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from gordon.cli.terminal import Column, Output
-from gordon.human import as_percent, duration, figures, short
+from gordon.human import as_percent, duration, figures, in_words, short
 from gordon.survey.explain import Explained, Explanation, ServiceExplanation, Share, Use
-from gordon.survey.machines import in_words
 
 
 def show_explanation(console: Output, found: Explanation | ServiceExplanation) -> None:

@@ -3,10 +3,10 @@
 from gordon.cli import warn
 from gordon.cli.designs_view import ALL_CORES, legend, table
 from gordon.cli.terminal import Output
-from gordon.human import counted, duration, figures
+from gordon.human import counted, duration, figures, in_words
 from gordon.survey import entries
 from gordon.survey.doubts import described
-from gordon.survey.machines import OBJECTIVES, in_words
+from gordon.survey.machines import OBJECTIVES
 from gordon.survey.prices import dated
 from gordon.survey.results import ServiceResult
 from gordon.survey.service import (

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gordon.cli.terminal import Column, Output
-from gordon.human import counted
+from gordon.human import counted, in_words
 from gordon.report.page import plain, sig
 from gordon.sweep import words
 from gordon.sweep.config import Objective
@@ -38,7 +38,7 @@ def show(console: Output, result: SweepReport) -> None:
             ]
         )
     if result["pareto"]:
-        front = words.listed([words.of_result(name)[0] for name in names])
+        front = in_words([words.of_result(name)[0] for name in names])
         console.text(f"* on the Pareto front of {front}: {len(result['pareto'])}")
     _counts(console, "failed", (row["error"].splitlines()[0] for row in rows if row["error"]))
     texts = (row["warnings"] for row in rows if row.get("warnings"))

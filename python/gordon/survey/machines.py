@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from gordon import parameters
 from gordon.errors import GordonError, located
-from gordon.human import counted, duration, figures, short
+from gordon.human import counted, duration, figures, in_words, short
 from gordon.parameters import Parameter
 from gordon.parts import Catalogue
 from gordon.reports.survey import (
@@ -541,11 +541,6 @@ def remarks(row: MachineDesign) -> list[str]:
 def compared(result: JobResult | TasksResult) -> str:
     """The objectives of the front, in words: `time, price and energy`."""
     return in_words([OBJECTIVES[one] for one in result["objectives"]])
-
-
-def in_words(names: Sequence[str]) -> str:
-    """`time, price and energy`."""
-    return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
 
 
 def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, goals: Goals) -> str:

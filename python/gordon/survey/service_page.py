@@ -4,12 +4,12 @@ One HTML file that works offline, like the other reports. The same result gives 
 """
 
 from gordon import notices
-from gordon.human import duration
+from gordon.human import duration, in_words
 from gordon.parameters import Parameter
 from gordon.report import page
 from gordon.survey import bill_page, entries
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines import OBJECTIVES, in_words, recommended
+from gordon.survey.machines import OBJECTIVES, recommended
 from gordon.survey.machines_page import money, of_machines
 from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.results import ServiceDesign, ServiceResult

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Final, TypedDict
 
 from gordon import power
+from gordon.human import in_words
 from gordon.parts import Catalogue, load
 from gordon.power import Design
 from gordon.quantity import number, value
@@ -204,7 +205,7 @@ def _same_choice(
     disks = [d["id"] for d in front if d["storage_kind"] == "disk"]
     if disks:
         sentences.append(
-            f"In the paper all designs on the front have flash; here {_listed(disks)} are also on "
+            f"In the paper all designs on the front have flash; here {in_words(disks)} are also on "
             "the front."
         )
     elif front:
@@ -312,7 +313,7 @@ def _pair(
 
 
 def _watts(values: list[float]) -> str:
-    return _listed([f"{value:.1f}" for value in values]) + " W"
+    return in_words([f"{value:.1f}" for value in values]) + " W"
 
 
 def _limits(by_id: dict[str, GridDesign], named: dict[str, str | None]) -> list[str]:
@@ -349,10 +350,6 @@ def _nosync(paper: Paper, by_id: dict[str, GridDesign], named: dict[str, str | N
 
 def _words(limit: str) -> str:
     return limit.replace("cpu", "processor").replace("+", " and ")
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
 def _short(text: str, most: int = 80) -> str:

@@ -7,6 +7,7 @@ the file. The same result gives the same bytes.
 from collections import Counter
 from typing import Literal
 
+from gordon.human import in_words
 from gordon.report import page
 from gordon.report.run_figures import axis, layout
 from gordon.sweep import words
@@ -51,7 +52,7 @@ def render(result: SweepReport) -> str:
         objectives=objectives,
         column=words.column,
         words_of=lambda key: words.of_result(key)[0],
-        front_of=words.listed([words.of_result(one.name)[0] for one in objectives]),
+        front_of=in_words([words.of_result(one.name)[0] for one in objectives]),
         best={str(one): best(rows, one)[:BEST] for one in objectives},
         front=[row for row in best(rows, objectives[0]) if row["configuration"] in front][:FRONT],
         errors=_errors(result["rows"]),
@@ -80,7 +81,7 @@ def _sentence(objectives: list[Objective], ranges: list[str], rows: list[Row]) -
             what, unit = words.of_result(objective.name)
             degree = "least" if objective.way == "min" else "largest"
             settings = [words.setting(name, row[name]) for name in ranges]
-            how = words.listed(settings) if len(settings) <= SAID else "its settings"
+            how = in_words(settings) if len(settings) <= SAID else "its settings"
             found.append(
                 f"the {degree} {what} is {words.value(row[objective.name], unit)}, with {how} "
                 f"(configuration {row['configuration']})"

@@ -71,9 +71,3 @@ def setting(key: str, given: Any) -> str:
     if isinstance(given, bool):
         return of_option(key) if given else f"no {of_option(key)}"
     return f"{of_option(key)} {page.plain(given)}"
-
-
-def listed(words: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    *before, last = words
-    return f"{', '.join(before)} and {last}" if before else last
