@@ -202,12 +202,16 @@ def read(path: Path) -> Config:
     keys = _SERVICE_KEYS if _is_service(result) else _KEYS
     is_whole = isinstance(result.get("space"), dict) and isinstance(rows, list)
     if not is_whole or not all(isinstance(row, dict) and row.keys() >= keys for row in rows):
-        raise GordonError(
-            f"{name} lacks what this version writes of a survey",
-            "survey again, with --json RESULT.json",
-            kind="not-a-result",
-        )
+        raise _incomplete(name)
     return result
+
+
+def _incomplete(name: str) -> GordonError:
+    return GordonError(
+        f"{name} lacks what this version writes of a survey",
+        "survey again, with --json RESULT.json",
+        kind="not-a-result",
+    )
 
 
 def _is_service(result: Mapping[str, Any]) -> bool:
@@ -226,11 +230,7 @@ def explain(
     except GordonError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError) as error:
-        raise GordonError(
-            "the result lacks what this version writes of a survey",
-            "survey again, with --json RESULT.json",
-            kind="not-a-result",
-        ) from error
+        raise _incomplete("the result") from error
 
 
 def _chosen(
@@ -350,7 +350,7 @@ def _energy(row: Mapping[str, Any], of: Mapping[str, Any], bill: BillReport | No
     if not whole:
         return []
     if "energy_by_part_j" in row:
-        parts = row["energy_by_part_j"].items()
+        parts = row["energy_by_part_j"]
     elif bill is None or bill["inputs"]["idle_w"] is None:
         return []
     else:
@@ -362,12 +362,8 @@ def _energy(row: Mapping[str, Any], of: Mapping[str, Any], bill: BillReport | No
             idle = row["nodes"] * inputs["idle_w"] * awake_s - (slept["saved_j"] or 0)
         else:
             idle = row["nodes"] * inputs["idle_w"] * of["time_s"]
-        parts = {"idle power of the nodes": idle, "work of the job": whole - idle}.items()
-    total = sum(amount for _, amount in parts)
-    shares: list[Share] = [
-        {"what": what, "amount": amount, "share": amount / total} for what, amount in parts
-    ]
-    return sorted(shares, key=lambda share: -share["share"])
+        parts = {"idle power of the nodes": idle, "work of the job": whole - idle}
+    return _shares(parts, sum(parts.values()))
 
 
 def _money(bill: BillReport) -> list[Share]:
@@ -379,10 +375,14 @@ def _money(bill: BillReport) -> list[Share]:
         "drives": bill["drives"],
         "electricity": bill["electricity"],
     }
+    known = {what: amount for what, amount in parts.items() if amount is not None}
+    return _shares(known, total) if total else []
+
+
+def _shares(parts: Mapping[str, float], total: float) -> list[Share]:
+    """The parts of a total, the largest first."""
     shares: list[Share] = [
-        {"what": what, "amount": amount, "share": amount / total}
-        for what, amount in parts.items()
-        if amount is not None and total
+        {"what": what, "amount": amount, "share": amount / total} for what, amount in parts.items()
     ]
     return sorted(shares, key=lambda share: -share["share"])
 

@@ -4,7 +4,7 @@ The result adds figures relative to the baseline, a comparison with the paper's 
 sensitivity to the overhead ratio.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from gordon import parameters, power
@@ -19,6 +19,7 @@ from gordon.survey.model import Model, Request, common, no_work, places
 from gordon.survey.results import (
     Alternative,
     By,
+    ChangedDesign,
     GridDesign,
     GridResult,
     GridSpace,
@@ -178,6 +179,21 @@ def placed(
     return designs
 
 
+def scaled(
+    designs: Sequence[GridDesign], named: Mapping[str, str | None], by: By, factor: float
+) -> dict[str, ChangedDesign]:
+    """The powers and energies of the named designs, times a factor."""
+    by_id = {design["id"]: design[by] for design in designs}
+    return {
+        name: {
+            "node_power_w": by_id[id]["node_power_w"] * factor,
+            "energy_j": by_id[id]["energy_j"] * factor,
+        }
+        for name, id in named.items()
+        if id is not None
+    }
+
+
 def _by(raw: PaperSurvey) -> Literal["sync", "stages"]:
     """The outcome by which designs are compared."""
     return "stages" if "stages" in raw["baseline"] else "sync"
@@ -237,15 +253,7 @@ def _sensitivity(
                 **anchor,
                 "energy_factor": factor,
                 "over_budget": over,
-                "named": {
-                    name: {
-                        "node_power_w": row[by]["node_power_w"] * factor,
-                        "energy_j": row[by]["energy_j"] * factor,
-                    }
-                    for name, id in names.items()
-                    for row in rows
-                    if row["id"] == id
-                },
+                "named": scaled(rows, names, by, factor),
             }
         )
     text = ""

@@ -14,7 +14,7 @@ from gordon.errors import GordonError
 from gordon.reports.survey import Assumption, JobMean, PaperMean
 from gordon.run.inputs import Inputs
 from gordon.survey import table6
-from gordon.survey.grids import placed
+from gordon.survey.grids import placed, scaled
 from gordon.survey.model import places
 from gordon.survey.results import (
     Alternative,
@@ -84,7 +84,7 @@ def _of_grids(results: dict[str, GridResult], rows: int) -> GridMean:
         "space": first["space"],
         "model": first["model"],
         "by": first["by"],
-        "jobs": {name: _trimmed_grid(result, rows, shown) for name, result in results.items()},
+        "jobs": {name: _trimmed(result, rows, shown) for name, result in results.items()},
         "designs": list(_kept(designs, rows, shown)),
         "table6": compared,
         "baseline": mean["baseline"],
@@ -118,7 +118,7 @@ def _of_machines(results: dict[str, JobResult], rows: int) -> MachinesMean:
         **_common(several, mean),
         "space": several[0]["space"],
         "model": several[0]["model"],
-        "jobs": {name: _trimmed_job(result, rows, shown) for name, result in results.items()},
+        "jobs": {name: _trimmed(result, rows, shown) for name, result in results.items()},
         "designs": list(_kept(designs, rows, shown)),
     }
 
@@ -171,15 +171,10 @@ def traces(result: Result) -> list[str]:
     return [trace["path"] for trace in result["traces"]]
 
 
-def _trimmed_grid(result: GridResult, rows: int, shown: set[str]) -> GridResult:
-    """A result without what is of all jobs."""
-    kept = result.copy()
-    del kept["parameters"], kept["assumptions"], kept["warnings"]
-    kept["designs"] = list(_kept(result["designs"], rows, shown))
-    return kept
+OneJob = TypeVar("OneJob", GridResult, JobResult)
 
 
-def _trimmed_job(result: JobResult, rows: int, shown: set[str]) -> JobResult:
+def _trimmed(result: OneJob, rows: int, shown: set[str]) -> OneJob:
     """A result without what is of all jobs."""
     kept = result.copy()
     del kept["parameters"], kept["assumptions"], kept["warnings"]
@@ -213,21 +208,9 @@ def _sensitivity(
 ) -> Sensitivity:
     """The changes by other overhead ratios: the factors are those of each job, the powers and
     energies those of the mean."""
-    by = first["by"]
-    by_id = {design["id"]: design[by] for design in designs}
     found = first["sensitivity"]
     others: list[Alternative] = [
-        {
-            **other,
-            "named": {
-                name: {
-                    "node_power_w": by_id[id]["node_power_w"] * other["energy_factor"],
-                    "energy_j": by_id[id]["energy_j"] * other["energy_factor"],
-                }
-                for name, id in named.items()
-                if id is not None
-            },
-        }
+        {**other, "named": scaled(designs, named, first["by"], other["energy_factor"])}
         for other in found["alternatives"]
     ]
     return {**found, "alternatives": others}

@@ -81,6 +81,8 @@ OBJECTIVES: Final[dict[Objective, str]] = {
 MOST_DESIGNS: Final = 20_000
 
 Design = TypeVar("Design", MachineDesign, TasksDesign, ServiceDesign)
+#: Figures with a limit.
+Limited = Literal["power", "price", "life"]
 
 #: Options by the keys of the core, with an example.
 OPTIONS: Final = {
@@ -261,7 +263,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
             numbers = None
         if of_traces == 1 and numbers is not None and numbers != [1]:
             raise GordonError(
-                f"--nodes {_joined(numbers)}: one trace is given, and the trace of one "
+                f"--nodes {','.join(map(str, numbers))}: one trace is given, and the trace of one "
                 "machine does not show whether its job can run on several",
                 "leave out --nodes, or give the traces of all nodes of a cluster, or the event log "
                 "of an application of Spark. --space gordon-2009 surveys clusters of copies",
@@ -407,11 +409,9 @@ def unknown_of(unknown: dict[Objective, list[str]]) -> list[str]:
     ]
 
 
-def left_out(
-    goals: Goals, unknown: dict[Literal["power", "price", "life"], list[str]]
-) -> list[str]:
+def left_out(goals: Goals, unknown: dict[Limited, list[str]]) -> list[str]:
     """A warning for each limit that leaves out designs because their figure is unknown."""
-    limits: dict[Literal["power", "price", "life"], tuple[str, float | None]] = {
+    limits: dict[Limited, tuple[str, float | None]] = {
         "power": ("--max-power", goals.max_power_w),
         "price": ("--max-price", goals.max_price),
         "life": ("--min-life", goals.min_life_years),
@@ -463,10 +463,6 @@ def has_life(bill: BillReport) -> bool:
     """Whether the life of the flash of a design is known. Flash that a run does not wear lasts."""
     wear = bill["inputs"]["wear"]
     return wear is not None and (wear == 0 or bill["flash_life_years"] is not None)
-
-
-def _joined(numbers: list[int]) -> str:
-    return ",".join(map(str, numbers))
 
 
 def _use(parts: Catalogue, name: str, machine: str) -> None:

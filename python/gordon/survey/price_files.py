@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+from gordon import quantity
 from gordon.errors import GordonError
 from gordon.human import counted
 from gordon.untyped import Config
@@ -244,7 +245,7 @@ def update(space: str, prices: PriceFile, day: str | None, origin: str, source: 
     text = "\n".join(lines) + "\n"
     _check(text, loaded, tables, origin)
     ids = [machine["id"] for machine in machines]
-    old = {machine["id"]: _value(machine.get("price_per_hour")) for machine in machines}
+    old = {machine["id"]: quantity.value(machine.get("price_per_hour")) for machine in machines}
     return Updated(
         text,
         day,
@@ -291,11 +292,6 @@ def _day(prices: PriceFile, day: str | None, source: str) -> str:
         "--date DATE, such as the day of the commit that wrote the file",
         kind="no-date",
     )
-
-
-def _value(field: Any) -> float | None:
-    number: float | None = field["value"] if isinstance(field, dict) else field
-    return number
 
 
 def _with_prices(lines: list[str], space: Config, tables: dict[str, dict[str, float]]) -> list[str]:
@@ -372,8 +368,8 @@ def _check(text: str, before: Config, tables: dict[str, dict[str, float]], origi
     correct = len(machines) == len(before["machines"])
     for new, old in zip(machines, before["machines"], strict=False):
         for kind, key in _KEYS.items():
-            wanted = tables[kind].get(old["id"], _value(old.get(key)))
-            correct = correct and _value(new.get(key)) == wanted
+            wanted = tables[kind].get(old["id"], quantity.value(old.get(key)))
+            correct = correct and quantity.value(new.get(key)) == wanted
         others = [{k: v for k, v in m.items() if k not in _KEYS.values()} for m in (new, old)]
         correct = correct and others[0] == others[1]
     rest = []

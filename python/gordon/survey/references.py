@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import isfinite, log
 from pathlib import Path
-from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
 from gordon.human import figures
 from gordon.parts import Catalogue
+from gordon.quantity import value
 from gordon.survey import space as spaces
 from gordon.untyped import Config
 
@@ -150,14 +150,14 @@ def _nearest(machines: list[Machine], traces: Sequence[str]) -> Machine:
     chooses one by the processor of a manifest."""
     traced = _traced(traces)
     threads = traced.get("threads_per_core")
-    same = [m for m in machines if threads in (None, _value(m.get("threads_per_core")) or threads)]
+    same = [m for m in machines if threads in (None, value(m.get("threads_per_core")) or threads)]
 
     def distance(machine: Machine) -> tuple[bool, float]:
-        differs = _value(machine["cores"]) != traced.get("cores")
+        differs = value(machine["cores"]) != traced.get("cores")
         memory = _core.parse_bytes(traced.get("memory") or "0B")
         if memory == 0:
             return differs, 0.0
-        return differs, abs(log(_core.parse_bytes(_value(machine["memory"])) / memory))
+        return differs, abs(log(_core.parse_bytes(value(machine["memory"])) / memory))
 
     return min(same or machines, key=distance)
 
@@ -174,13 +174,13 @@ def _traced(traces: Sequence[str]) -> Config:
 
 def _choice(name: str, machine: Machine, machines: list[Machine]) -> list[str]:
     """The choice, if machines with the processor differ in speed."""
-    speeds = sorted(_value(one["core_speed"]) for one in machines)
+    speeds = sorted(value(one["core_speed"]) for one in machines)
     if speeds[-1] <= speeds[0] * _SAME_SPEED:
         return []
     return [
         f"--reference {name}: {len(machines)} machines have this processor, with core speeds of "
         f"{figures(speeds[0])} to {figures(speeds[-1])}; {machine['id']} is taken, with "
-        f"{figures(_value(machine['core_speed']))}. Give the machine with --reference"
+        f"{figures(value(machine['core_speed']))}. Give the machine with --reference"
     ]
 
 
@@ -188,7 +188,7 @@ def _of_a_core(name: str, known: list[spaces.Space]) -> GordonError:
     """The error for the name of a core, with machines that have it."""
     words = _plain(name)
     found = {
-        machine["id"]: _value(machine["core_speed"])
+        machine["id"]: value(machine["core_speed"])
         for space in known
         for machine in spaces.machines(space)
         if any(_plain(model) in words for model in machine.get("models", []))
@@ -262,8 +262,3 @@ def _number(given: str | float) -> float | None:
         return float(given)
     except ValueError:
         return None
-
-
-def _value(given: Any) -> Any:
-    """A value, which may carry its source."""
-    return given["value"] if isinstance(given, dict) else given

@@ -22,6 +22,7 @@ from gordon.survey.bills import Goals
 from gordon.survey.doubts import Ranked, Ranking
 from gordon.survey.machines import (
     OBJECTIVES,
+    Limited,
     OfMachines,
     has_life,
     known,
@@ -132,7 +133,7 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
             **common(
                 raw,
                 self.parameters({row["machine"] for row in shown}),
-                self.warnings(raw, self._left_out(designs) + unknown_of(self._unknown(designs))),
+                self.warnings(raw, self._not_compared(designs)),
             ),
             "space": space,
             "designs": shown,
@@ -151,25 +152,22 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
             "sentence": _sentence(raw, by_id, space["currency"], self.goals),
         }
 
-    def _unknown(self, designs: Sequence[ServiceDesign]) -> dict[Objective, list[str]]:
-        """By objective: designs that keep up and whose figure is unknown."""
-        kept = [row for row in designs if row["keeps_up"]]
-        return {
-            objective: [row["id"] for row in kept if not _is_known(objective, row)]
-            for objective in self.goals.objectives
-        }
+    def _not_compared(self, designs: Sequence[ServiceDesign]) -> list[str]:
+        """A warning for each limit and each objective that leaves out designs that keep up, because
+        their figure is unknown."""
 
-    def _left_out(self, designs: Sequence[ServiceDesign]) -> list[str]:
-        """A warning for each limit that leaves out designs that keep up."""
-        kept = [row for row in designs if row["keeps_up"]]
-        return left_out(
-            self.goals,
-            {
-                "power": [row["id"] for row in kept if row["power_w"] is None],
-                "price": [row["id"] for row in kept if row["price_per_month"] is None],
-                "life": [row["id"] for row in kept if not _is_known("life", row)],
-            },
-        )
+        def unknown(objective: Objective) -> list[str]:
+            return [
+                row["id"] for row in designs if row["keeps_up"] and not _is_known(objective, row)
+            ]
+
+        limited: dict[Limited, list[str]] = {
+            "power": unknown("energy"),
+            "price": unknown("price"),
+            "life": unknown("life"),
+        }
+        compared = {objective: unknown(objective) for objective in self.goals.objectives}
+        return left_out(self.goals, limited) + unknown_of(compared)
 
     def _ranking(self, raw: ServiceSurvey, designs: Sequence[ServiceDesign]) -> Ranking | None:
         """How sure the design of the least total cost or carbon is, of those that keep up."""

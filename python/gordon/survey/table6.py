@@ -70,7 +70,7 @@ def named() -> dict[str, Design]:
     return found | {"MaxE-disk": _design(disk, DISK, disk["count"])}
 
 
-def _design(row: PaperRow | MaxeDisk, storage: str, count: int) -> Design:
+def _design(row: PaperRow | MaxeDisk | GridDesign, storage: str, count: int) -> Design:
     return {
         "cpu": row["cpu"],
         "clock": f"{row['ghz']:g}GHz",
@@ -83,13 +83,7 @@ def _design(row: PaperRow | MaxeDisk, storage: str, count: int) -> Design:
 def idle_w(design: GridDesign) -> float:
     """Power of the parts of a design in the paper's Table 3, with one memory and without
     overhead, when all are idle."""
-    plain: Design = {
-        "cpu": design["cpu"],
-        "clock": f"{design['ghz']:g}GHz",
-        "cpus": design["cpus"],
-        "storage": design["storage"],
-        "count": design["storage_count"],
-    }
+    plain = _design(design, design["storage"], design["storage_count"])
     return power.node(plain, "ddr2-2gib", Catalogue())[0]
 
 
