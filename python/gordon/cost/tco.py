@@ -25,15 +25,7 @@ from gordon.survey import doubts
 from gordon.survey import space as spaces
 from gordon.survey.doubts import Sensitivity
 from gordon.survey.machines import holds, is_of
-from gordon.survey.results import (
-    JobResult,
-    MachineDesign,
-    Result,
-    ServiceDesign,
-    ServiceResult,
-    TasksDesign,
-    TasksResult,
-)
+from gordon.survey.results import DesignOfMachines, Result, ResultOfMachines
 from gordon.survey.run import run
 from gordon.survey.service import requests_note
 from gordon.untyped import Given
@@ -58,10 +50,6 @@ class Rented(TypedDict):
     space: str
     time_s: float
     break_even: BreakEven
-
-
-_Result = JobResult | TasksResult | ServiceResult
-_Row = MachineDesign | TasksDesign | ServiceDesign
 
 
 class Tco(TypedDict):
@@ -231,7 +219,7 @@ def _capacity(kind: str, part: Part) -> int:
     return sectors * _SECTOR
 
 
-def _surveyed(result: Result) -> _Result:
+def _surveyed(result: Result) -> ResultOfMachines:
     """The survey of one job. Raises GordonError for that of several."""
     if "verdict" in result and "operation" in result:
         return result
@@ -253,7 +241,7 @@ def _check_owned(made: Tco, rent: str) -> None:
         )
 
 
-def _add_rented(made: Tco, result: _Result, row: _Row | None) -> None:
+def _add_rented(made: Tco, result: ResultOfMachines, row: DesignOfMachines | None) -> None:
     """Adds what is rented in place of the owned nodes: a design, or the cheapest that is as fast.
     Raises GordonError for another currency, and for a design that is not rented."""
     space, currency = result["space"]["name"], result["space"]["currency"]
@@ -301,7 +289,7 @@ def _add_rented(made: Tco, result: _Result, row: _Row | None) -> None:
     }
 
 
-def _holds(result: _Result, row: _Row) -> bool:
+def _holds(result: ResultOfMachines, row: DesignOfMachines) -> bool:
     """Whether a survey would choose a design, as to its memory."""
     if "load" in result:
         return True
@@ -310,7 +298,7 @@ def _holds(result: _Result, row: _Row) -> bool:
     return holds(fits, peak_memory)
 
 
-def _rent(row: _Row) -> float | None:
+def _rent(row: DesignOfMachines) -> float | None:
     """Rent of a run; None if the machine is not rented."""
     return None if row["bill"] is None else row["bill"]["rent"]
 
@@ -330,9 +318,9 @@ def _space_of(node: str) -> str:
     raise error
 
 
-def _design(result: _Result, node: str, nodes: int | None) -> _Row:
+def _design(result: ResultOfMachines, node: str, nodes: int | None) -> DesignOfMachines:
     """The design of a node. Raises GordonError if there is none, or several."""
-    rows: list[_Row] = list(result["designs"])
+    rows: list[DesignOfMachines] = list(result["designs"])
     of_machine = [row for row in rows if is_of(row["machine"], node)]
     wanted = min((row["nodes"] for row in of_machine), default=0) if nodes is None else nodes
     of_machine = [row for row in of_machine if row["nodes"] == wanted]
@@ -350,7 +338,7 @@ def _design(result: _Result, node: str, nodes: int | None) -> _Row:
     return of_machine[0]
 
 
-def _of(result: _Result, row: _Row) -> Tco:
+def _of(result: ResultOfMachines, row: DesignOfMachines) -> Tco:
     outcome = _outcome(row)
     bill, operation = row["bill"], result["operation"]
     assert bill is not None
@@ -399,7 +387,7 @@ def _outcome(row: Any) -> JobReport | TasksTime | None:
     return outcome
 
 
-def _of_design(result: _Result, row: _Row) -> list[str]:
+def _of_design(result: ResultOfMachines, row: DesignOfMachines) -> list[str]:
     """A warning for a design that may not hold the job."""
     if _holds(result, row):
         return []
@@ -410,13 +398,13 @@ def _of_design(result: _Result, row: _Row) -> list[str]:
     ]
 
 
-def _of_job(result: _Result) -> list[str]:
+def _of_job(result: ResultOfMachines) -> list[str]:
     """The warnings of a survey that are not about its other designs."""
     of_designs = ("may not keep up with --runs-per-day", ": less memory than the ")
     return [text for text in result["warnings"] if not any(part in text for part in of_designs)]
 
 
-def _of_tariff(result: _Result) -> list[str]:
+def _of_tariff(result: ResultOfMachines) -> list[str]:
     """A warning for a tariff in another currency than that of the space."""
     operation, currency = result["operation"], result["space"]["currency"]
     assert operation is not None

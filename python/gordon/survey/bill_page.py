@@ -6,16 +6,7 @@ from typing import NamedTuple
 
 from gordon.reports.survey import BillReport, Operation
 from gordon.survey.doubts import described
-from gordon.survey.results import (
-    JobResult,
-    MachineDesign,
-    ServiceDesign,
-    ServiceResult,
-    TasksDesign,
-    TasksResult,
-)
-
-_Row = MachineDesign | TasksDesign | ServiceDesign
+from gordon.survey.results import DesignOfMachines, ResultOfMachines
 
 
 class Slider(NamedTuple):
@@ -49,7 +40,7 @@ class BillPage(NamedTuple):
     """How sure the best design is; empty if that is not asked for."""
 
 
-def of(result: JobResult | TasksResult | ServiceResult, rows: Sequence[_Row]) -> BillPage | None:
+def of(result: ResultOfMachines, rows: Sequence[DesignOfMachines]) -> BillPage | None:
     """The part of a page; None if no total of a design is known."""
     operation = result["operation"]
     bills = {row["id"]: bill for row in rows if (bill := row["bill"]) is not None}

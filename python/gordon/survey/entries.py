@@ -24,8 +24,10 @@ from gordon.reports.survey import Objective
 from gordon.survey import machines as jobs
 from gordon.survey import service, tasks
 from gordon.survey.results import (
+    DesignOfMachines,
     JobResult,
     MachineDesign,
+    ResultOfMachines,
     ServiceDesign,
     ServiceResult,
     TasksDesign,
@@ -44,8 +46,6 @@ _YEARS = Unit(lambda value: f"{figures(value)} years", lambda value: f"{figures(
 _WEAR = Unit(percent, percent)
 _LIFE = "years until the rated endurance of the flash is used"
 _WORN = "share of the rated endurance of the most written drive that {} uses"
-#: A machine or a cluster under a job.
-JobDesign = MachineDesign | TasksDesign
 
 
 def machines(result: JobResult) -> list[Entry[MachineDesign]]:
@@ -106,7 +106,7 @@ def designs(result: ServiceResult) -> list[Entry[ServiceDesign]]:
     ]
 
 
-def asked(result: JobResult | TasksResult | ServiceResult) -> dict[str, int]:
+def asked(result: ResultOfMachines) -> dict[str, int]:
     """The entries of the objectives that a screen has only if they are asked for, with what is left
     out of a narrow one."""
     keys: dict[str, Objective] = {"tco": "tco", "carbon": "carbon", "wear": "life", "life": "life"}
@@ -187,7 +187,7 @@ def _bill_of_month(currency: str) -> list[Entry[Any]]:
     ]
 
 
-def _carbon(row: JobDesign | ServiceDesign) -> float | None:
+def _carbon(row: DesignOfMachines) -> float | None:
     bill = row["bill"]
     return None if bill is None or bill["carbon_kg"] is None else 1000 * bill["carbon_kg"]
 

@@ -44,14 +44,15 @@ from gordon.survey.model import (
     refuse_shift,
 )
 from gordon.survey.results import (
+    JobDesign,
     JobResult,
     MachineDesign,
     MachineSpace,
     MeanMachine,
     Outcome,
     Raw,
+    ResultOfMachines,
     ServiceDesign,
-    ServiceResult,
     TasksDesign,
     TasksResult,
 )
@@ -314,7 +315,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
 
 def ranked(
     raw: JobSurvey | TasksSurvey,
-    designs: Sequence[MachineDesign | TasksDesign],
+    designs: Sequence[JobDesign],
     goals: Goals,
     slack: float,
     ids: Collection[str],
@@ -511,13 +512,13 @@ def outcome(row: MachineDesign | MeanMachine) -> Outcome:
     return row["job"]
 
 
-def recommended(result: JobResult | TasksResult | ServiceResult) -> str | None:
+def recommended(result: ResultOfMachines) -> str | None:
     """The id of the recommended design, if there is one."""
     verdict = result["verdict"]
     return None if verdict is None else verdict["id"]
 
 
-def is_notable(row: MachineDesign | TasksDesign, verdict: str | None) -> bool:
+def is_notable(row: JobDesign, verdict: str | None) -> bool:
     """Whether a design has a name, is the recorded one, or is the recommended one, `verdict`."""
     return bool(row["names"]) or row["is_reference"] or row["id"] == verdict
 
@@ -564,7 +565,7 @@ def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, g
     )
 
 
-def too_late(noun: str, nearest: MachineDesign | TasksDesign, deadline: float) -> str:
+def too_late(noun: str, nearest: JobDesign, deadline: float) -> str:
     """The answer if no design is sure to meet a deadline."""
     return (
         f"No {noun} is sure to end within {duration(deadline)}. The nearest is "
@@ -574,8 +575,8 @@ def too_late(noun: str, nearest: MachineDesign | TasksDesign, deadline: float) -
 
 def recommendation(
     by: Objective,
-    best: MachineDesign | TasksDesign,
-    fastest: MachineDesign | TasksDesign,
+    best: JobDesign,
+    fastest: JobDesign,
     deadline: float | None,
     slack: float,
     currency: str,
@@ -589,7 +590,7 @@ def recommendation(
     return text if best is fastest else f"{text}; by upper ends the fastest is {described(fastest)}"
 
 
-def _least(by: Objective, row: MachineDesign | TasksDesign, within: str, currency: str) -> str:
+def _least(by: Objective, row: JobDesign, within: str, currency: str) -> str:
     """The figure by which a design is recommended."""
     design, of, bill = described(row), _time(row), row["bill"]
     match by:
@@ -612,7 +613,7 @@ def _least(by: Objective, row: MachineDesign | TasksDesign, within: str, currenc
     return f"Longest life of flash {within}: {design}, {lasts}"
 
 
-def substituted(goals: Goals, by: Objective, designs: Sequence[MachineDesign | TasksDesign]) -> str:
+def substituted(goals: Goals, by: Objective, designs: Sequence[JobDesign]) -> str:
     """Why a recommendation goes by another objective than the first one that is asked for."""
     wanted = next((one for one in goals.objectives if one != "time"), by)
     if wanted == by:
@@ -634,7 +635,7 @@ def known(value: float | None) -> float:
     return value
 
 
-def described(row: MachineDesign | TasksDesign) -> str:
+def described(row: JobDesign) -> str:
     """A design: its id, its time, and the range of the time."""
     of = _time(row)
     ends = f"{duration(of['time_s_low'])} to {duration(of['time_s_high'])}"

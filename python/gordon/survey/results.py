@@ -342,6 +342,11 @@ class MachinesMean(Mean):
 
 #: A survey of one job.
 OfOne = GridResult | JobResult | TasksResult | ServiceResult
+#: A survey of machines.
+ResultOfMachines = JobResult | TasksResult | ServiceResult
+#: A design of such a survey, and one that takes the time of a job.
+DesignOfMachines = MachineDesign | TasksDesign | ServiceDesign
+JobDesign = MachineDesign | TasksDesign
 #: A survey of several jobs.
 OfSeveral = GridMean | MachinesMean
 #: A survey of one job or of several. (Not of the two above: mypy narrows by keys in a flat union.)
