@@ -4,10 +4,8 @@ from gordon.grids import grid
 grid("DE").grams_per_kwh
 """
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from gordon import tables
 from gordon.errors import GordonError
@@ -54,8 +52,7 @@ class _File:
 @cache
 def grids() -> dict[str, Grid]:
     """All grids by id: countries first."""
-    content = (files("gordon") / "grids.toml").read_text(encoding="utf-8")
-    file = tables.read(_File, tomllib.loads(content), "grids.toml")
+    file = tables.shipped(_File, "gordon", "grids.toml")
     found: dict[str, Grid] = {}
     for table in (file.countries, file.google, file.nerc):
         for id, row in sorted(table.grids.items()):

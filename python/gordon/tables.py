@@ -10,6 +10,7 @@ import tomllib
 import types
 import typing
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Annotated, Any, TypeVar
 
 from gordon import _core, quantity
@@ -63,6 +64,12 @@ def parse(text: str) -> Config:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise GordonError(str(error), "fix the TOML at this place", "bad-toml") from None
+
+
+def shipped(kind: type[T], package: str, name: str) -> T:
+    """The TOML file of this name in a package, as one of these dataclasses."""
+    content = (files(package) / name).read_text(encoding="utf-8")
+    return read(kind, tomllib.loads(content), name)
 
 
 def read(kind: type[T], table: Any, where: str) -> T:

@@ -86,7 +86,7 @@ class Inputs:
 
 def names() -> list[str]:
     """The names of the shipped files of inputs."""
-    own = ("paper.toml", "grids.toml", "prices.toml")
+    own = ("paper.toml", "prices.toml")
     folder = files("gordon.cost")
     return sorted(
         file.name[:-5]

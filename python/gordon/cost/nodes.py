@@ -23,8 +23,6 @@ from gordon.untyped import Config
 
 #: Requests with which the bandwidth of a storage is simulated: large, sequential, in a full queue.
 _SIZE, _DEPTH = "1MiB", 32
-#: Characters of a list of names that nobody reads.
-_LONG = 200
 _PATTERNS = ("sequential-read", "sequential-write")
 #: More nodes than any installation has.
 _MOST = 1_000_000
@@ -145,11 +143,8 @@ def find(name: str, space: str | None = None) -> Node:
                 return _of_machine(name, *machines[name], loaded)
         known += [*designs, *machines]
     where = "" if space is None else f" of the space {space}"
-    error = unknown(f"node{where}", name, known)
-    if len(error.hint) > _LONG:
-        hint = "MaxE, or a machine of `gordon spaces`, or --space FILE.toml with yours"
-        raise GordonError(error.message, hint, kind=error.kind)
-    raise error
+    hint = "MaxE, or a machine of `gordon spaces`, or --space FILE.toml with yours"
+    raise unknown(f"node{where}", name, known, hint)
 
 
 def _designs(space: spaces.Space) -> Iterator[tuple[str, Design]]:

@@ -1,10 +1,8 @@
 """Printed figures of the Gordon paper, with their precision: the content of paper.toml."""
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import NotRequired, TypedDict
 
 from gordon import tables
@@ -157,8 +155,7 @@ class Paper:
 @cache
 def paper() -> Paper:
     """The printed numbers."""
-    content = (files("gordon.cost") / "paper.toml").read_text(encoding="utf-8")
-    return tables.read(Paper, tomllib.loads(content), "paper.toml")
+    return tables.shipped(Paper, "gordon.cost", "paper.toml")
 
 
 class Printed(TypedDict):

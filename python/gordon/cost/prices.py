@@ -4,11 +4,9 @@ from gordon.cost.prices import price
 price("disk", 2009).usd_per_gb
 """
 
-import tomllib
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from gordon import tables
 from gordon.errors import GordonError
@@ -66,8 +64,7 @@ class _File:
 @cache
 def media() -> dict[str, Medium]:
     """All media by id."""
-    content = (files("gordon.cost") / "prices.toml").read_text(encoding="utf-8")
-    file = tables.read(_File, tomllib.loads(content), "prices.toml")
+    file = tables.shipped(_File, "gordon.cost", "prices.toml")
     return {
         id: Medium(
             id,

@@ -6,7 +6,7 @@ from gordon.cost.paper import Item, figure, item, paper
 from gordon.cost.report import Array
 
 
-def _items(ours: dict[str, float | None], currency: str = "") -> list[Item]:
+def _items(ours: dict[str, float | None]) -> list[Item]:
     """The statements of these ids, next to ours; the reason of those that do not agree."""
     found = []
     for id, value in ours.items():

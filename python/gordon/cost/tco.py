@@ -35,8 +35,6 @@ _ROWS = 100_000
 _GB = 1e9
 _DAY_S = 86400
 _DRIVES = "the price of its drives"
-#: Characters of a list of names that nobody reads.
-_LONG = 200
 #: Bytes of a sector of a disk.
 _SECTOR = 512
 
@@ -311,11 +309,8 @@ def _space_of(node: str) -> str:
         if any(is_of(node, id) for id in ids):
             return name
         known += ids
-    error = unknown("machine", node.partition("/")[0], known)
-    if len(error.hint) > _LONG:
-        hint = "a machine of `gordon spaces`, as framework-desktop, or --space FILE.toml with yours"
-        raise GordonError(error.message, hint, kind=error.kind)
-    raise error
+    hint = "a machine of `gordon spaces`, as framework-desktop, or --space FILE.toml with yours"
+    raise unknown("machine", node.partition("/")[0], known, hint)
 
 
 def _design(result: ResultOfMachines, node: str, nodes: int | None) -> DesignOfMachines:

@@ -76,13 +76,13 @@ class Catalogue:
         raise unknown("flash or disk part", name, known)
 
 
-#: Names that a hint lists.
-LISTED = 30
+#: Names that a hint lists, and characters of one that has another in its place.
+LISTED, LONG = 30, 200
 
 
-def unknown(what: str, name: str, known: list[str]) -> GordonError:
+def unknown(what: str, name: str, known: list[str], instead: str = "") -> GordonError:
     """The error for an unknown name; the hint is the known names that begin with it, if they are
-    few, else the nearest one, or all of them."""
+    few, else the nearest one, or all of them; `instead`, if it is given and these are long."""
     from difflib import get_close_matches
 
     start = name.lower()
@@ -96,4 +96,6 @@ def unknown(what: str, name: str, known: list[str]) -> GordonError:
         hint = "one of " + ", ".join(f"`{k}`" for k in known[:LISTED]) + more
     else:
         hint = ""
+    if instead and len(hint) > LONG:
+        hint = instead
     return GordonError(f"there is no {what} `{name}`", hint, kind="unknown-name")

@@ -1,9 +1,7 @@
 """The claims of the JouleSort paper: the content of claims.toml."""
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from gordon import tables
 from gordon.tables import Number, Share, Some
@@ -29,5 +27,4 @@ class Claims:
 @cache
 def claims() -> Claims:
     """The claims, each with its section."""
-    text = (files("gordon.reproduce.joulesort") / "claims.toml").read_text("utf-8")
-    return tables.read(Claims, tomllib.loads(text), "claims")
+    return tables.shipped(Claims, "gordon.reproduce.joulesort", "claims.toml")
