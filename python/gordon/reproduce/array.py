@@ -3,14 +3,11 @@
 from gordon import flash
 from gordon.human import binary
 from gordon.options.keywords import Pattern
+from gordon.reproduce.flash_array import ARRAY, LARGE, SIZES
 from gordon.reproduce.papers import paper
 from gordon.reproduce.row import Row
 
 TABLE = "Figure 4"
-ARRAY = "gordon-slc-256g"
-#: Super-pages of 8 to 256 KiB, as of the paper's text; 2 and 4 KiB are single pages.
-SIZES = tuple(1 << n for n in range(13, 19))
-LARGE = 64 << 10
 SEQUENTIAL: dict[str, Pattern] = {"read": "sequential-read", "write": "sequential-write"}
 #: Bytes of a run, and bytes outstanding.
 RUN, OUTSTANDING = 1 << 28, 4 << 20

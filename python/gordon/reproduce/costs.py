@@ -5,15 +5,13 @@ from typing import Any
 
 from gordon import cost
 from gordon.cost import statements
+from gordon.cost.rack import PAPER_NODE
 from gordon.reproduce.row import Row
-
-#: The node of the paper.
-NODE = "MaxE"
 
 
 def racks() -> list[Row]:
     """The node, the enclosure and the rack."""
-    return rows(cost.rack(NODE)["items"])
+    return rows(cost.rack(PAPER_NODE)["items"])
 
 
 def petabyte() -> list[Row]:

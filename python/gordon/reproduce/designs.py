@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Final, Literal, TypedDict
+from typing import Final, Literal, TypedDict, get_args
 
 from gordon import bundled
 from gordon.parts import load
@@ -34,13 +34,7 @@ CLAIMS = "Claims"
 Column = Literal[
     "power_w", "power_vs_minp_disk", "perf_per_watt_vs_maxe_disk", "speedup_vs_mint_disk"
 ]
-COLUMNS: Final[tuple[Column, ...]] = (
-    "power_w",
-    "power_vs_minp_disk",
-    "perf_per_watt_vs_maxe_disk",
-    "speedup_vs_mint_disk",
-)
-DISK = "sata-7200-1tb"
+COLUMNS: Final[tuple[Column, ...]] = get_args(Column)
 #: Instructions per cycle of the traced processor for which the claims are checked: the paper's
 #: 1.5, and others, which change the processor's work and nothing else.
 WORK = (0.375, 0.5, 0.75, 1.5, 3.0)
@@ -96,14 +90,11 @@ def _mean_gains(found: Sequence[Row], jobs: Sequence[str]) -> list[Row]:
     means = []
     for row in [row for row in found if row.table == CLAIMS and row.job == MEAN]:
         gains = [other.ours for other in found if other.job in jobs and other.what == row.what]
-        mean = Row(CLAIMS, GAINS, row.what, fmean(gains), row.low, row.high, row.unit)
-        means.append(
-            replace(
-                mean,
-                reason="Each job has its own MaxE and MinT here. Table 6 has one design for all "
-                "jobs, as the rows of the mean have.",
-            )
+        reason = (
+            "Each job has its own MaxE and MinT here. Table 6 has one design for all jobs, as the "
+            "rows of the mean have."
         )
+        means.append(replace(row, job=GAINS, ours=fmean(gains), reason=reason))
     return means
 
 
@@ -234,7 +225,7 @@ def _reason(
     if column == "power_vs_minp_disk" and paper["power_vs_minp_disk"] is not None:
         theirs = paper["power_w"] / paper["power_vs_minp_disk"]
         disk = named(result, "MinP-disk")
-        idle = number(load("disk", DISK)["power"]["idle"], "idle power of the disk")
+        idle = number(load("disk", table6.DISK)["power"]["idle"], "idle power of the disk")
         below = f", below the idle power of its disk, {idle:g} W" if theirs < idle else ""
         return (
             f"MinP-disk draws {disk[model]['node_power_w']:.1f} W here; the paper's columns imply "

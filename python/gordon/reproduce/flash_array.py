@@ -9,7 +9,7 @@ the device before; what it writes is new.
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -18,6 +18,7 @@ from typing import TypedDict
 
 from gordon import _core, bundled, presets
 from gordon.human import binary
+from gordon.options import Progress
 from gordon.quantity import value
 from gordon.reproduce.papers import paper
 from gordon.reproduce.row import MEAN, Row
@@ -28,7 +29,8 @@ from gordon.workload.jobs import JOBS
 TABLE = "Figure 5"
 PARTS = "Section 4.2.2"
 ARRAY, MLC = "gordon-slc-256g", "gordon-mlc-512g"
-SIZES = tuple(1 << n for n in range(13, 19))  # 8 to 256 KiB
+#: Super-pages of 8 to 256 KiB, as of the paper's text; 2 and 4 KiB are single pages.
+SIZES = tuple(1 << n for n in range(13, 19))
 #: The sizes that the paper compares, and the write points with which 8 KiB are also simulated.
 SMALL, LARGE, FEW = 8 << 10, 64 << 10, 4
 PLAIN = ("ftl.bypass=false", "ftl.combine=false")
@@ -36,8 +38,6 @@ PLAIN = ("ftl.bypass=false", "ftl.combine=false")
 GAIN_PLAIN = ("webindex", "identity", "randomwriter", "sort")
 #: Sizes of transfers that the paper counts.
 LARGE_TRANSFER, SMALL_TRANSFER = 120_000, 8 << 10
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

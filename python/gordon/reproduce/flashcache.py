@@ -37,6 +37,11 @@ STEPS = 8
 
 Size = tuple[int, int]
 Mode = Literal["power_down", "power_active"]
+#: States of idle DRAM, and their names.
+MODES: dict[Mode, str] = {
+    "power_down": "powered down by an oracle",
+    "power_active": "always ready",
+}
 T = TypeVar("T")
 
 
@@ -125,24 +130,34 @@ def rows(measured: Measured) -> list[Row]:
     ]
 
 
-def _row(where: str, what: str, ours: float, number: str, unit: str = "", reason: str = "") -> Row:
+def row(
+    where: str,
+    what: str,
+    ours: float,
+    number: str,
+    *,
+    unit: str = "",
+    reason: str = "",
+    job: str = "surge",
+) -> Row:
+    """A comparison with a printed number of the paper."""
     found = paper("flashcache")
     bounds = found.numbers[number]
     text = reason and f"{reason}."
-    return Row(where, "surge", what, ours, unit=unit, reason=text, paper=found.title, **bounds)
+    return Row(where, job, what, ours, unit=unit, reason=text, paper=found.title, **bounds)
 
 
 def _load(measured: Measured) -> list[Row]:
     table, pages = measured.pages[BOTH]["table"], measured.pages[BOTH]
     return [
-        _row(
+        row(
             "figure 2",
             "requests for the fifth of the files that is requested most",
             measured.load["top_fifth"],
             "top_fifth",
             reason="the paper changed the files of SURGE in a way that it does not print",
         ),
-        _row(
+        row(
             "section 3.1",
             "searches of the hash table that hit",
             _known(table["hit_ratio"]),
@@ -168,7 +183,7 @@ def _bandwidth(measured: Measured) -> list[Row]:
     made = []
     for how, found in (("once a file", files), ("for each page", paged)):
         made += [
-            _row(
+            row(
                 "figure 3",
                 f"bandwidth lost at 500 us, {cores} cores, waiting {how}",
                 loss(Server(cores=cores, cycles_per_request=cycles), found, 500e-6),
@@ -182,7 +197,7 @@ def _bandwidth(measured: Measured) -> list[Row]:
     for how, points in (("by pages", measured.pages), ("whole", measured.whole)):
         pairs = zip(points[BOTH]["servers"], points[DRAM_ALONE]["servers"], strict=True)
         made += [
-            _row(
+            row(
                 "section 6.1, figure 5",
                 f"bandwidth of 128 MiB and 1 GiB of flash, of 1 GiB of DRAM: {one['cores']} cores, "
                 f"files {how}",
@@ -199,12 +214,8 @@ def _bandwidth(measured: Measured) -> list[Row]:
 
 def _memory(measured: Measured) -> list[Row]:
     both, alone = (measured.pages[size] for size in (BOTH, DRAM_ALONE))
-    modes: dict[Mode, str] = {
-        "power_down": "powered down by an oracle",
-        "power_active": "always ready",
-    }
     made = [
-        _row(
+        row(
             "section 6.1, figure 5",
             "die area less than that of 1 GiB of DRAM",
             1 - both["area"]["total_cm2"] / alone["area"]["total_cm2"],
@@ -213,14 +224,14 @@ def _memory(measured: Measured) -> list[Row]:
         )
     ]
     made += [
-        _row(
+        row(
             "section 6.2, figure 6",
             f"memory power of 1 GiB of DRAM over that of both, DRAM {name}",
             alone[mode]["total_w"] / both[mode]["total_w"],
             "power_ratio",
             reason="the processor's own accesses of DRAM, which both have, are not modelled",
         )
-        for mode, name in modes.items()
+        for mode, name in MODES.items()
     ]
     return made
 
@@ -230,7 +241,7 @@ def _wear(measured: Measured) -> list[Row]:
     lives = {life["rated"]: life for life in wear["lifetimes"]}
     steady = "in steady state; flash is written at each of its misses, and the paper has under 1 %"
     made = [
-        _row(
+        row(
             "section 6.3",
             "flash accesses a second",
             _known(both["flash"])["accesses_per_s"],
@@ -243,13 +254,13 @@ def _wear(measured: Measured) -> list[Row]:
         found = lives[rated]["years"]
         if found is not None:
             what = f"life of 1 GiB at {rated:,} erases"
-            made.append(_row("section 6.3", what, found, number, unit="years", reason=steady))
+            made.append(row("section 6.3", what, found, number, unit="years", reason=steady))
     worst: dict[str, FlashCacheReport] = {
         "a logical block at a miss": measured.large_by_block,
         "a page at a miss": measured.large,
     }
     made += [
-        _row(
+        row(
             "section 6.3",
             f"life of 2 GiB if the disk is accessed all the time, {how}",
             _known(point["wear"])["lifetimes"][-1]["worst_case_years"],
@@ -260,14 +271,14 @@ def _wear(measured: Measured) -> list[Row]:
         for how, point in worst.items()
     ]
     made += [
-        _row(
+        row(
             "section 2.1",
             "erases with a code that corrects 4 bits",
             _known(measured.coded["wear"])["lifetimes"][0]["endurance"],
             "erases_with_code",
             reason="the growth of bit errors with erases is assumed so that this holds",
         ),
-        _row(
+        row(
             "section 6.3",
             "uses of the rules of wear",
             wear["block_rule_fired"] + wear["set_rule_fired"],

@@ -31,14 +31,12 @@ from gordon.cache import flashcache, live, web
 from gordon.errors import GordonError
 from gordon.options import Progress
 from gordon.reports.objects import ServeStats
-from gordon.reproduce.papers import paper
+from gordon.reproduce.flashcache import BOTH, DRAM_ALONE, MODES, RATE, Size, row
 from gordon.reproduce.row import Row
 from gordon.untyped import Config
 
-#: The paper's configurations: MiB of DRAM, MiB of flash.
-BOTH, DRAM_ALONE = (128, 1024), (1024, 0)
-#: Requests a second, as in the replays; the size of the files in MB.
-RATE, FILES_MB = 1000.0, 1500
+#: The size of the files in MB.
+FILES_MB = 1500
 #: Clients of the paper, each with one request at a time.
 CLIENTS = 24
 
@@ -47,8 +45,8 @@ BANDWIDTH, MEMORY = "section 6.1, figure 5", "section 6.2, figure 6"
 TABLES = {BANDWIDTH, MEMORY}
 #: Steps of `measure`.
 STEPS = 3
-
-Size = tuple[int, int]
+#: The job of the comparisons.
+JOB = "surge, served"
 
 
 class File(NamedTuple):
@@ -200,7 +198,7 @@ def rows(measured: Measured) -> list[Row]:
         f"{alone.dram_mib} MiB of DRAM",
     )
     made = [
-        _row(
+        row(
             BANDWIDTH,
             f"bandwidth of {sizes[0]}, of {sizes[1]}: {CLIENTS} clients in a closed loop",
             median(
@@ -208,35 +206,27 @@ def rows(measured: Measured) -> list[Row]:
                 for with_flash, without in zip(both.loops, alone.loops, strict=True)
             ),
             "bandwidth",
-            f"requests for the disk: {both.loop.share('miss'):.1%} and "
+            job=JOB,
+            reason=f"requests for the disk: {both.loop.share('miss'):.1%} and "
             f"{alone.loop.share('miss'):.1%}; a hit in flash costs the server more processor time: "
             f"{_cpu_us(both.loop):.0f} and {_cpu_us(alone.loop):.0f} us a request",
         )
     ]
-    modes = {
-        "power_down": "powered down by an oracle",
-        "power_active": "always ready",
-    }
-    for mode, name in modes.items():
+    for mode, name in MODES.items():
         found = [power(one, is_powered_down=mode == "power_down") for one in (alone, both)]
         replayed = alone.replay[mode]["total_w"] / both.replay[mode]["total_w"]
         made.append(
-            _row(
+            row(
                 MEMORY,
                 f"memory power of {sizes[1]} over that of {sizes[0]}, DRAM {name}, as counted at "
                 f"{rate:g} requests/s",
                 found[0].total_w / found[1].total_w,
                 "power_ratio",
-                f"a replay of this load has {replayed:.2f}",
+                job=JOB,
+                reason=f"a replay of this load has {replayed:.2f}",
             )
         )
     return made
-
-
-def _row(where: str, what: str, ours: float, number: str, reason: str) -> Row:
-    found = paper("flashcache")
-    bounds = found.numbers[number]
-    return Row(where, "surge, served", what, ours, reason=f"{reason}.", paper=found.title, **bounds)
 
 
 def _cpu_us(window: Window) -> float:

@@ -1,7 +1,7 @@
 """The pages of a comparison with a paper: one for each table and figure, and a summary."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -24,10 +24,8 @@ def pages(paper: Paper, items: Sequence[Item], found: Sequence[Outcome]) -> dict
     """The HTML by the names of the files: `index.html`, and one for each place with figures."""
     made = {}
     for one in found:
-        own = [item for item in items if item["table"].casefold() == one.place.place.casefold()]
-        if own:
-            own.sort(key=lambda item: item["job"] != MEAN)
-            made[f"{_slug(one.place.place)}.html"] = _page(paper, one, own)
+        if one.figures:
+            made[f"{_slug(one.place.place)}.html"] = _page(paper, one)
     return {"index.html": _index(paper, items, found), **made}
 
 
@@ -41,15 +39,15 @@ def command(paper: Paper, place: str) -> str:
     return f"gordon reproduce {paper.name} --figure {quoted}"
 
 
-def _page(paper: Paper, one: Outcome, items: Sequence[Item]) -> str:
-    agree, count = _counted(items)
+def _page(paper: Paper, one: Outcome) -> str:
+    items = sorted(one.figures, key=lambda item: item["job"] != MEAN)
     drawn = _ratios(items)
     return measured.render(
         measured.Page(
             what=f"reproduce {paper.name}",
             subject=command(paper, one.place.place),
-            sentence=f"{one.place.place}, {one.place.title}: {agree} of {count} figures agree "
-            f"within {TOLERANCE:.0%}.",
+            sentence=f"{one.place.place}, {one.place.title}: {one.agree} of {len(items)} figures "
+            f"agree within {TOLERANCE:.0%}.",
             lead=f"{paper.title}, {one.place.of}. Every value of ours is computed by this command; "
             "none is typed in.",
             figures={"ratios": drawn} if drawn["data"] else {},
@@ -65,26 +63,26 @@ def _page(paper: Paper, one: Outcome, items: Sequence[Item]) -> str:
                 "section": one.place.of,
                 "command": command(paper, one.place.place),
             },
-            result=list(items),
+            result=items,
         )
     )
 
 
 def _index(paper: Paper, items: Sequence[Item], found: Sequence[Outcome]) -> str:
-    agree, count = _counted(items)
+    agree = sum(bool(item["agrees"]) for item in items)
     missing = [one.place for one in found if one.place.missing]
-    rows = []
-    for one in found:
-        own = [item for item in items if item["table"].casefold() == one.place.place.casefold()]
-        if own:
-            good, every = _counted(own)
-            rows.append({"place": one.place, "agree": good, "figures": every})
+    rows = [
+        {"place": one.place, "agree": one.agree, "figures": len(one.figures)}
+        for one in found
+        if one.figures
+    ]
     return measured.render(
         measured.Page(
             what=f"reproduce {paper.name}",
             subject=f"gordon reproduce {paper.name}",
-            sentence=f"{agree} of {count} figures of {paper.title} agree within {TOLERANCE:.0%}; "
-            f"{len(missing)} tables and figures are inputs, drawings or not reproducible here.",
+            sentence=f"{agree} of {len(items)} figures of {paper.title} agree within "
+            f"{TOLERANCE:.0%}; {len(missing)} tables and figures are inputs, drawings or not "
+            "reproducible here.",
             lead="Every table, figure and section with results, in the order of the paper. Each "
             "has a page of its own next to this one.",
             figures={"agreement": _agreement(rows)} if rows else {},
@@ -106,12 +104,6 @@ def _index(paper: Paper, items: Sequence[Item], found: Sequence[Outcome]) -> str
             result=list(items),
         )
     )
-
-
-def _counted(items: Iterable[Item]) -> tuple[int, int]:
-    """How many agree, and how many there are."""
-    known = [item["agrees"] for item in items]
-    return sum(map(bool, known)), len(known)
 
 
 def _ratios(items: Sequence[Item]) -> Spec:
