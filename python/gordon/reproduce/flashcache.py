@@ -21,7 +21,7 @@ from gordon.options import Progress
 from gordon.reports.cache import FlashCacheReport
 from gordon.reports.workload import WebReport
 from gordon.reproduce.papers import paper
-from gordon.reproduce.row import Row
+from gordon.reproduce.row import Row, known
 
 #: Requests of the load, and of one that takes a minute.
 REQUESTS = 10_000_000
@@ -114,12 +114,6 @@ def _point(trace: Path, size: Size, objects: bool) -> TwoLevelPoint:
     return swept.report["points"][0]
 
 
-def _known(value: T | None) -> T:
-    """A value that a cache with flash and a load with requests have."""
-    assert value is not None
-    return value
-
-
 def rows(measured: Measured) -> list[Row]:
     """All comparisons, in the order of the paper."""
     return [
@@ -160,10 +154,10 @@ def _load(measured: Measured) -> list[Row]:
         row(
             "section 3.1",
             "searches of the hash table that hit",
-            _known(table["hit_ratio"]),
+            known(table["hit_ratio"]),
             "table_hits",
             reason="the tail of the load: files that are requested once; "
-            f"{1 - _known(pages['miss_ratio']):.1%} of pages are found in DRAM or flash",
+            f"{1 - known(pages['miss_ratio']):.1%} of pages are found in DRAM or flash",
         ),
     ]
 
@@ -177,7 +171,7 @@ def _bandwidth(measured: Measured) -> list[Row]:
         dram_byte_misses=measured.latency["dram_byte_misses"],
     )
     dram = measured.pages[DRAM_ALONE]
-    misses = _known(dram["miss_ratio"])
+    misses = known(dram["miss_ratio"])
     paged = replace(files, accesses=dram["requests"] / requests, dram_misses=misses)
     cycles = measured.latency["cycles_per_request"]
     made = []
@@ -237,14 +231,14 @@ def _memory(measured: Measured) -> list[Row]:
 
 
 def _wear(measured: Measured) -> list[Row]:
-    both, wear = measured.pages[BOTH], _known(measured.pages[BOTH]["wear"])
+    both, wear = measured.pages[BOTH], known(measured.pages[BOTH]["wear"])
     lives = {life["rated"]: life for life in wear["lifetimes"]}
     steady = "in steady state; flash is written at each of its misses, and the paper has under 1 %"
     made = [
         row(
             "section 6.3",
             "flash accesses a second",
-            _known(both["flash"])["accesses_per_s"],
+            known(both["flash"])["accesses_per_s"],
             "accesses",
             unit="1/s",
             reason=f"at {RATE:,.0f} requests a second",
@@ -263,7 +257,7 @@ def _wear(measured: Measured) -> list[Row]:
         row(
             "section 6.3",
             f"life of 2 GiB if the disk is accessed all the time, {how}",
-            _known(point["wear"])["lifetimes"][-1]["worst_case_years"],
+            known(point["wear"])["lifetimes"][-1]["worst_case_years"],
             "life_worst",
             unit="years",
             reason="the paper does not say what a miss fetches",
@@ -274,7 +268,7 @@ def _wear(measured: Measured) -> list[Row]:
         row(
             "section 2.1",
             "erases with a code that corrects 4 bits",
-            _known(measured.coded["wear"])["lifetimes"][0]["endurance"],
+            known(measured.coded["wear"])["lifetimes"][0]["endurance"],
             "erases_with_code",
             reason="the growth of bit errors with erases is assumed so that this holds",
         ),

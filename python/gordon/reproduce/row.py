@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, TypeVar
 
 from gordon import _core
 
@@ -81,6 +81,15 @@ class Comparison(TypedDict):
     not_compared: list[Item]
     requests: NotRequired[int]
     summary: NotRequired[Summary]
+
+
+T = TypeVar("T")
+
+
+def known(value: T | None) -> T:
+    """A figure that may be None in a report, and that every load or system of a study has."""
+    assert value is not None
+    return value
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from gordon.reproduce.joulesort import paper, statements
 from gordon.reproduce.joulesort.report import Claimed, Estimate, Swapped
+from gordon.reproduce.row import known
 from gordon.sort.systems import plateaus
 from gordon.sort.systems.model import Parts
 from gordon.sort.systems.report import Fitted, Plateau, Point, SystemRow
@@ -67,9 +68,7 @@ def _swapped(parts: Parts, rows: Mapping[str, SystemRow], records: int) -> Swapp
     claims = paper.claims()
     old, new = rows[claims.ideal_from], rows[claims.ideal_system]
     assert old["measured"] is not None
-    time, power = old["measured"]["time_s"], old["measured"]["power_w"]
-    assert time is not None
-    assert power is not None
+    time, power = known(old["measured"]["time_s"]), known(old["measured"]["power_w"])
     efficiency = parts.all.board[str(old["board"])].efficiency.value
     watts = [row["modelled"]["parts_w"]["processor"] for row in (old, new) if row["modelled"]]
     changed = power - (watts[0] - watts[1]) / efficiency

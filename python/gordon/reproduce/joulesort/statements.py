@@ -9,6 +9,7 @@ from math import log10
 
 from gordon.reproduce.joulesort.paper import Claims
 from gordon.reproduce.joulesort.report import Statement
+from gordon.reproduce.row import known
 from gordon.sort import presets
 from gordon.sort.systems.model import Parts
 from gordon.sort.systems.report import Fitted, MeasuredRow, SystemRow
@@ -32,21 +33,15 @@ def _row(where: str, paper: str, here: str, agrees: bool | None) -> Statement:
     return {"where": where, "paper": paper, "here": here, "agrees": agrees}
 
 
-def _known(value: float | None) -> float:
-    """A figure of a row of table 2, which prints it."""
-    assert value is not None
-    return value
-
-
 def _table_2(measured: Mapping[str, MeasuredRow]) -> list[Statement]:
     def printed(name: str) -> float:
-        return _known(measured[name]["records_per_j"])
+        return known(measured[name]["records_per_j"])
 
     def computed(name: str) -> float:
         return measured[name]["row"]["records_per_j"]
 
     def power(name: str) -> float:
-        return _known(measured[name]["power_w"])
+        return known(measured[name]["power_w"])
 
     old = "CoolSort"
     beats = printed("1B") / printed(old) - 1, computed("1B") / computed(old) - 1
@@ -142,7 +137,7 @@ def _parts(
     boards = {name: parts.all.system[name].board for name in measured}
     scores = {
         ecc: max(
-            (_known(measured[name]["records_per_j"]), name)
+            (known(measured[name]["records_per_j"]), name)
             for name, board in boards.items()
             if board is not None and (board in claims.ecc_boards) is ecc
         )
@@ -175,7 +170,7 @@ def _parts(
             "2.4",
             "power factors of 0.95 to 1.0",
             f"3B's {measured['3B']['power_w']:.1f} W are up to "
-            f"{_known(measured['3B']['power_w']) / claims.power_factor.value:.1f} VA; energy is "
+            f"{known(measured['3B']['power_w']) / claims.power_factor.value:.1f} VA; energy is "
             "computed from watts and does not change",
             None,
         ),

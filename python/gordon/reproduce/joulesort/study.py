@@ -8,7 +8,7 @@ from gordon.options import Settings
 from gordon.reproduce.joulesort import claims, stripe
 from gordon.reproduce.joulesort.report import Claimed, Statement, Study
 from gordon.reproduce.papers import paper
-from gordon.reproduce.row import Item, Row, as_result
+from gordon.reproduce.row import Item, Row, as_result, known
 from gordon.sort.systems import data, extrapolate, plateaus
 from gordon.sort.systems.model import Parts
 from gordon.sort.systems.report import SystemRow
@@ -80,13 +80,10 @@ def items(systems: Sequence[SystemRow], claimed: Claimed) -> Iterator[Row]:
             continue
         limits = "; ".join(f"{p['name']}: {p['limit']}" for p in modelled["phases"])
         for key, (what, unit) in units.items():
-            printed, error = measured[key], one["error"]
+            printed, error = known(measured[key]), one["error"]
             is_fitted = key == "power_w" and error["power_fitted_to_it"]
             reason = _FITTED if is_fitted else limits
-            off = error[key]
-            assert printed is not None
-            assert off is not None
-            ours = printed * (1 + off)
+            ours = printed * (1 + known(error[key]))
             yield _row("table 2", one["name"], what, ours, printed, unit, reason)
     for name in ("ideal", "balanced"):
         claim = claimed[name]
