@@ -11,6 +11,7 @@ from typing import Any
 
 from gordon import _core
 from gordon.errors import GordonError
+from gordon.parts import unknown
 from gordon.untyped import Config
 
 #: Keys of a range that is not a list.
@@ -53,8 +54,6 @@ def values(where: str, given: Any) -> list[Any]:
 def _steps(where: str, table: Config) -> list[Any]:
     for key in table:
         if key not in KEYS:
-            from gordon.parts import unknown
-
             raise unknown("key", key, list(KEYS)).at(where)
     if not {"from", "to"} <= table.keys() or ("step" in table) == ("factor" in table):
         raise _bad(

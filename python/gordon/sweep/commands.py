@@ -35,6 +35,7 @@ from gordon.options.devices import (
     Responses,
 )
 from gordon.options.loads import BenchLoad, Host, Pattern, TraceLoad
+from gordon.parts import unknown
 from gordon.untyped import Given
 
 Values = Given
@@ -113,8 +114,6 @@ class Command:
         raise self._unknown(name)
 
     def _unknown(self, name: str) -> GordonError:
-        from gordon.parts import unknown
-
         leaf = name.rpartition(".")[2]
         full = [f"`{known}`" for known in self.device_keys if known.rpartition(".")[2] == leaf]
         error = unknown("key", name, [*self.options, *self.device_keys])
@@ -303,8 +302,5 @@ COMMANDS = {one.name: one for one in _commands()}
 def find(name: str) -> Command:
     """The command of a sweep. Raises GordonError."""
     if name not in COMMANDS:
-        from gordon.parts import unknown
-
-        plain = name.removeprefix("gordon ")
-        raise unknown("command to sweep", plain, list(COMMANDS))
+        raise unknown("command to sweep", name.removeprefix("gordon "), list(COMMANDS))
     return COMMANDS[name]

@@ -10,9 +10,11 @@ from typing import Any
 from gordon import _core
 from gordon.columns import arrow
 from gordon.errors import GordonError
+from gordon.parts import unknown
 from gordon.scratch import scratch
 from gordon.sweep.config import Objective, Sweep
 from gordon.sweep.result import Effect, Level
+from gordon.sweep.store import unwritable
 from gordon.untyped import Row
 
 #: Parts of a result that are not about one configuration's outcome.
@@ -63,8 +65,6 @@ def made(sweep: Sweep, number: int, outcome: Mapping[str, Any], version: str) ->
 
 def check_objectives(objectives: list[Objective], row: Row) -> None:
     """Raises GordonError if a row of results lacks the number of an objective."""
-    from gordon.parts import unknown
-
     numbers = [name for name, value in row.items() if is_number(value)]
     for objective in objectives:
         if objective.name not in row:
@@ -181,8 +181,4 @@ def write(rows: list[Row], path: str | PathLike[str]) -> None:
     except GordonError:
         raise
     except OSError as error:
-        raise GordonError(
-            f"cannot write {target}: {error.strerror or error}",
-            "an existing folder with enough free space",
-            kind="unwritable",
-        ) from None
+        raise unwritable(target, error) from None

@@ -126,8 +126,6 @@ def simulate(item: tuple[str, Values]) -> Outcome:
     command = COMMANDS[name]
     try:
         given, changes = command.parse(values)
-        for file in ("json_path", "report", "parquet"):
-            given.pop(file, None)
         given.pop("set", None)
         return {"result": rows.flat(command.simulate(given, changes))}
     except GordonError as error:

@@ -24,6 +24,15 @@ def place(out: str | Path) -> Path:
     return Path(f"{out}.partial")
 
 
+def unwritable(path: Path, error: OSError) -> GordonError:
+    """The error for a file of a sweep that cannot be written."""
+    return GordonError(
+        f"cannot write {path}: {error.strerror or error}",
+        "an existing folder with enough free space",
+        kind="unwritable",
+    )
+
+
 def address(*content: Any) -> str:
     """The key of a row."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -38,7 +47,7 @@ class Store:
         try:
             self._file = path.open("a+b")
         except OSError as error:
-            raise self._unwritable(error) from None
+            raise unwritable(path, error) from None
         try:
             hold(self._file)
         except OSError:
@@ -85,19 +94,12 @@ class Store:
             self._file.write(json.dumps({"key": key, "result": result}).encode() + b"\n")
             self._file.flush()
         except OSError as error:
-            raise self._unwritable(error) from None
+            raise unwritable(self.path, error) from None
         self.found[key] = result
 
     def remove(self) -> None:
         """Removes the file once its rows are in the output."""
         self.path.unlink(missing_ok=True)
-
-    def _unwritable(self, error: OSError) -> GordonError:
-        return GordonError(
-            f"cannot write {self.path}: {error.strerror}",
-            "an existing folder with enough free space",
-            kind="unwritable",
-        )
 
     def __enter__(self) -> "Store":
         return self
