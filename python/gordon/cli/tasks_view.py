@@ -11,7 +11,7 @@ from gordon.survey.doubts import described
 from gordon.survey.machines import compared, is_notable, recommended
 from gordon.survey.prices import dated
 from gordon.survey.results import TasksDesign, TasksResult
-from gordon.survey.tasks import MODEL, outcome, recorded_line
+from gordon.survey.tasks import MODEL, outcome, recorded_line, remarks
 
 #: The entries on the screen, with what is left out of a narrow one.
 SPARE = {"slots": 4, "time": 0, "interval": 1, "price": 0, "month": 4, "energy": 2, "limit": 3}
@@ -33,7 +33,7 @@ def show_tasks(console: Output, result: TasksResult, show_all: bool) -> None:
     )
     console.text(recorded_line(result["application"]))
     listed = [*entries.clusters(result), interval(MODEL)]
-    console.table(table("cluster", shown, listed, SPARE | entries.asked(result), _remarks))
+    console.table(table("cluster", shown, listed, SPARE | entries.asked(result), remarks))
     text = legend(compared(result), bool(result["front"]), len(rows) - len(shown))
     if len(distinct) < len(front) and not show_all:
         text += f"; of those within {NEAR:.0%} in time, one is printed"
@@ -47,10 +47,6 @@ def show_tasks(console: Output, result: TasksResult, show_all: bool) -> None:
     if result["ranking"] is not None:
         console.text(described(result["ranking"]))
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])
-
-
-def _remarks(row: TasksDesign) -> list[str]:
-    return [*row["names"], *(["recorded here"] if row["is_reference"] else [])]
 
 
 def _stages(application: ApplicationReport, best: TasksDesign) -> list[Column]:

@@ -113,7 +113,7 @@ def petabyte(
     is_paper = inputs == SHIPPED and capacity is None and processors is None and year is None
     items = []
     if is_paper:
-        items = [*_table8(rows, by_processors, found), *statements.of_costs(found, arrays)]
+        items = [*_table8(rows, by_processors, found), *statements.of_costs(arrays)]
     return PetabyteResult(
         {
             "version": __version__,

@@ -1,7 +1,6 @@
 """Results of the text of sections 3, 4.2.1 and 6, and of the slides, from the printed inputs; of
 section 6.1, which prints no numbers, from the simulated load."""
 
-from gordon.cost.inputs import Inputs
 from gordon.cost.paper import Item, figure, item, paper
 from gordon.cost.report import Array
 
@@ -19,7 +18,7 @@ def _items(ours: dict[str, float | None]) -> list[Item]:
     return found
 
 
-def of_costs(inputs: Inputs, arrays: list[Array]) -> list[Item]:
+def of_costs(arrays: list[Array]) -> list[Item]:
     """Section 6.2."""
     printed = paper().inputs
     disks = [paper().table8[name] for name in ("sas", "sata")]

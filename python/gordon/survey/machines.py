@@ -122,19 +122,21 @@ class OfMachines(Model[Report, Answer]):
         self.ids = [machine["id"] for machine in machines]
         self.tables: dict[str, saved.Measured] = {}
         for machine in machines:
+            where = f"machine `{machine['id']}`"
             # The core refuses another type, which --set may give.
             supply = machine.get("supply", {}).get("part")
             if isinstance(supply, str):
-                with located(f"machine `{machine['id']}`"):
+                with located(where):
                     self.parts.get("supply", supply)
             for storage in spaces.storages(machine):
                 name = storage.get("part")
                 if name is not None:
-                    _use(self.parts, name, machine["id"])
+                    with located(where):
+                        self.parts.get(self.parts.storage_kind(name), name)
                 file = storage.get("measured")
                 # The core refuses another type, which --set may give.
                 if isinstance(file, str) and file not in self.tables:
-                    self.tables[file] = saved.read(file, f"machine `{machine['id']}`")
+                    self.tables[file] = saved.read(file, where)
         self._drop_foreign_prices()
         return {
             "machines": machines,
@@ -209,10 +211,6 @@ class OfMachines(Model[Report, Answer]):
             "not_modelled": chosen.get("not_modelled", []),
             "prices_date": self.prices_date,
         }
-
-    def machine_ids(self) -> set[str]:
-        """The ids of the machines of the space."""
-        return {machine["id"] for machine in self.chosen["machines"]}
 
     def parameters(self, shown: Collection[str]) -> list[Parameter]:
         """The numbers of these machines and of the parts, with their sources."""
@@ -308,7 +306,7 @@ class Machines(OfMachines[JobSurvey, JobResult]):
             "operation": raw["operation"],
             "operation_sources": self.use.origins(self.chosen),
             "objectives": raw["objectives"],
-            "ranking": ranked(raw, designs, self.goals, SLACK, self.machine_ids()),
+            "ranking": ranked(raw, designs, self.goals, SLACK, self.ids),
             "sentence": _sentence(raw, designs, space["currency"], self.goals),
         }
 
@@ -466,12 +464,6 @@ def has_life(bill: BillReport) -> bool:
     return wear is not None and (wear == 0 or bill["flash_life_years"] is not None)
 
 
-def _use(parts: Catalogue, name: str, machine: str) -> None:
-    """Reads a storage part of a machine."""
-    with located(f"machine `{machine}`"):
-        parts.get(parts.storage_kind(name), name)
-
-
 def _ownership(space: spaces.Space) -> Config:
     """The values that made prices of an hour of purchase prices, if any, as `parameters.rows`
     takes them."""
@@ -523,9 +515,10 @@ def is_notable(row: JobDesign, verdict: str | None) -> bool:
     return bool(row["names"]) or row["is_reference"] or row["id"] == verdict
 
 
-def remarks(row: MachineDesign) -> list[str]:
-    """The names of a machine, and what its figures do not show."""
-    found = list(row["names"])
+def remarks(row: MachineDesign, verdict: str | None = None) -> list[str]:
+    """Whether a machine is the recommended one, `verdict`; its names, and what its figures do not
+    show."""
+    found = (["verdict"] if row["id"] == verdict else []) + row["names"]
     if row["is_reference"]:
         found.append("traced here")
     if row["memory_fits"] is False:

@@ -50,7 +50,7 @@ def render(result: JobResult) -> str:
     known = {key for row in rows for key in _COSTS if outcome(row)[key] is not None}
     measured = max(trace["span_s"] for trace in result["traces"])
     traced = [outcome(row)["time_s"] for row in rows if row["is_reference"]]
-    said = {row["id"]: _remarks(row, verdict) for row in rows}
+    said = {row["id"]: remarks(row, verdict) for row in rows}
     return page.render(
         "machines",
         result,
@@ -78,11 +78,6 @@ def render(result: JobResult) -> str:
         names=SHARES,
         shares=_shares,
     )
-
-
-def _remarks(row: MachineDesign, verdict: str | None) -> list[str]:
-    """The remarks, and which machine the verdict names."""
-    return (["verdict"] if row["id"] == verdict else []) + remarks(row)
 
 
 def of_machines(parameters: list[Parameter], names: Collection[str]) -> list[Parameter]:

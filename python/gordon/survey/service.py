@@ -174,9 +174,8 @@ class Service(OfMachines[ServiceSurvey, ServiceResult]):
         figure, operation = ranked_by(self.goals), raw["operation"]
         if figure is None or operation is None:
             return None
-        ids = self.machine_ids()
         rows = [
-            Ranked(row["id"], machine_of(row["machine"], ids), row["storage_part"], bill, None)
+            Ranked(row["id"], machine_of(row["machine"], self.ids), row["storage_part"], bill, None)
             for row in designs
             if (bill := row["bill"]) is not None
             and row["keeps_up"]
@@ -222,9 +221,10 @@ def is_notable(row: ServiceDesign, result: ServiceResult) -> bool:
     return row["id"] in (recommended(result), *near) or row["is_reference"] or _names(row) != []
 
 
-def remarks(row: ServiceDesign) -> list[str]:
-    """The names of a design, and what its figures do not show."""
-    found = _names(row)
+def remarks(row: ServiceDesign, verdict: str | None = None) -> list[str]:
+    """Whether a design is the recommended one, `verdict`; its names, and what its figures do not
+    show."""
+    found = (["verdict"] if row["id"] == verdict else []) + _names(row)
     if row["is_reference"]:
         found.append("recorded here")
     short_of = " and ".join(RESOURCES[name] for name in row["short_of"])

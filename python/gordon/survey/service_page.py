@@ -28,9 +28,9 @@ __all__ = ["MODEL", "render"]
 def render(result: ServiceResult) -> str:
     """The report's HTML."""
     rows = sorted(result["designs"], key=cheapest_first)
-    chosen = recommended(result)
+    verdict = recommended(result)
     notable = [row for row in rows if is_notable(row, result)]
-    said = {row["id"]: (["verdict"] if row["id"] == chosen else []) + remarks(row) for row in rows}
+    said = {row["id"]: remarks(row, verdict) for row in rows}
     return page.render(
         "service",
         result,

@@ -108,7 +108,7 @@ class Tasks(OfMachines[TasksSurvey, TasksResult]):
             "operation": raw["operation"],
             "operation_sources": self.use.origins(self.chosen),
             "objectives": raw["objectives"],
-            "ranking": ranked(raw, designs, self.goals, SLACK, self.machine_ids()),
+            "ranking": ranked(raw, designs, self.goals, SLACK, self.ids),
             "sentence": _sentence(raw, designs, space["currency"], self.goals),
         }
 
@@ -177,6 +177,13 @@ def _settings(given: list[str]) -> tuple[Config, list[str]]:
 def outcome(row: TasksDesign) -> TasksTime:
     """Time, energy and price of a cluster."""
     return row["tasks"]
+
+
+def remarks(row: TasksDesign, verdict: str | None = None) -> list[str]:
+    """Whether a cluster is the recommended one, `verdict`; its names, and what its figures do not
+    show."""
+    found = (["verdict"] if row["id"] == verdict else []) + row["names"]
+    return found + (["recorded here"] if row["is_reference"] else [])
 
 
 def limiting(row: TasksDesign) -> str:

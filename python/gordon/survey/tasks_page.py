@@ -16,7 +16,7 @@ from gordon.survey.machines import compared, is_notable, recommended
 from gordon.survey.machines_page import money, sources
 from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.results import TasksDesign, TasksResult
-from gordon.survey.tasks import outcome, recorded_line
+from gordon.survey.tasks import outcome, recorded_line, remarks
 
 Cost = Literal["price", "energy_j", "nodes"]
 #: Parts of a time, in the order of the bars: key and name.
@@ -62,7 +62,7 @@ def render(result: TasksResult) -> str:
         )
     best = by_id[verdict or result["named"]["fastest"] or rows[0]["id"]]
     notable = [best, *(row for row in rows if row is not best and is_notable(row, verdict))]
-    said = {row["id"]: _remarks(row, verdict) for row in rows}
+    said = {row["id"]: remarks(row, verdict) for row in rows}
     known: set[Cost] = {key for row in rows for key in _FIGURES if outcome(row)[key] is not None}
     against: Cost = next((key for key in _COSTS if key in known), "nodes")
     front = [row for row in rows if row["pareto"]]
@@ -103,15 +103,6 @@ def render(result: TasksResult) -> str:
         has_one_scale=_ratio(application["time_s"], outcome(best)["time_s"]) < _APART,
         parameters=page.grouped(sources(result["parameters"], [*notable, *front])),
     )
-
-
-def _remarks(row: TasksDesign, verdict: str | None) -> list[str]:
-    """The names of a cluster, and what its figures do not show."""
-    return [
-        *(["verdict"] if row["id"] == verdict else []),
-        *row["names"],
-        *(["recorded here"] if row["is_reference"] else []),
-    ]
 
 
 def _names(rows: list[TasksDesign]) -> dict[str, str]:
