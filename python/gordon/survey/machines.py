@@ -533,6 +533,14 @@ def compared(result: JobResult | TasksResult) -> str:
     return in_words([OBJECTIVES[one] for one in result["objectives"]])
 
 
+def too_late(noun: str, nearest: JobDesign, deadline: float) -> str:
+    """The answer if no design is sure to meet a deadline."""
+    return (
+        f"No {noun} is sure to end within {duration(deadline)}. The nearest is "
+        f"{described(nearest)}, which ends within {duration(_time(nearest)['time_s_high'])}."
+    )
+
+
 def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, goals: Goals) -> str:
     """The answer in a sentence: the recommended machine, or why there is none."""
     by_id = {row["id"]: row for row in designs}
@@ -555,14 +563,6 @@ def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, g
         f"No machine makes this job faster than {duration(raw['floor_s'])}: it waits for what no "
         f"machine shortens, such as timers, other machines or a service. The fastest is "
         f"{described(by_id[fastest])}."
-    )
-
-
-def too_late(noun: str, nearest: JobDesign, deadline: float) -> str:
-    """The answer if no design is sure to meet a deadline."""
-    return (
-        f"No {noun} is sure to end within {duration(deadline)}. The nearest is "
-        f"{described(nearest)}, which ends within {duration(_time(nearest)['time_s_high'])}."
     )
 
 
