@@ -1,8 +1,6 @@
 """Numbers, loads and lists in human-readable form: few significant figures, a prefix, a unit."""
 
-from collections.abc import Sequence
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gordon.reports.devices import DiskRun, FlashRun
 
