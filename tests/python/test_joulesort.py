@@ -18,6 +18,7 @@ from gordon import joulesort
 from gordon.cli.joulesort_view import clock
 from gordon.energy.command import Command
 from gordon.energy.series import Series, Span
+from gordon.files import forget
 from gordon.joulesort import files, phases, rules, run
 from gordon.joulesort.page import page
 from gordon.joulesort.page import power as watts
@@ -176,7 +177,7 @@ def test_looking_for_cached_pages_reads_none(tmp_path: Path) -> None:
         pytest.skip("files in memory stay there")
     assert files.cached(source) == 1
     for _ in range(20 * PATIENCE_S):
-        files.forget(source)
+        forget(source)
         if files.cached(source) == 0:
             break
         time.sleep(0.05)
@@ -278,7 +279,7 @@ def test_cached_files_are_detected(tmp_path: Path) -> None:
     if files.cached(path) is None or not storage(tmp_path):
         pytest.skip("this file system does not say what is in memory")
     assert files.cached(path) == 1
-    files.forget(path)
+    forget(path)
     share = files.cached(path)
     assert share is not None
     assert share < 0.1

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gordon.errors import GordonError
-from gordon.files import forget as forget
+from gordon.files import forget
 from gordon.locks import hold
 
 #: Exists and is locked while a benchmark uses a folder.

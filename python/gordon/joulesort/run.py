@@ -22,6 +22,7 @@ from gordon.energy.series import Span
 from gordon.energy.session import Row, Session
 from gordon.energy.work import Usage
 from gordon.errors import GordonError
+from gordon.files import forget
 from gordon.joulesort import files, phases, rules
 from gordon.joulesort.report import CheckReport, Clocks, MachineReport, Outcome, Report, Skewed
 from gordon.joulesort.rules import RECORD
@@ -114,7 +115,7 @@ def _run(plan: Plan, tools: Tools, notify: Callable[[str], None], phases_json: P
         held: list[float | None] = []
         parts: list[list[Phase]] = []
         with Session(meters, plan.interval_s) as session:
-            files.forget(source)
+            forget(source)
             notify(f"idle baseline, {plan.idle_s:g} s")
             session.rest(plan.idle_s)
             for number in range(1, plan.runs + 1):
