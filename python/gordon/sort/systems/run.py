@@ -190,7 +190,13 @@ def _system(
     }
     if mine is not None and name == mine.system:
         figures = _figures(mine.demand.records, mine.time_s, mine.power_w)
-        entry["measured"] = {**figures, "records": mine.demand.records}
+        entry["measured"] = {
+            "time_s": figures["time_s"],
+            "power_w": figures["power_w"],
+            "energy_j": figures["energy_j"],
+            "records_per_j": figures["records_per_j"],
+            "records": mine.demand.records,
+        }
     if taken is None:
         return entry
     assert system.board is not None

@@ -11,7 +11,7 @@ from gordon.sort.tune.report import TuneReport
 from gordon.sort.tune.search import TrialReport
 
 K = TypeVar("K", int, str)
-Size = Transfer | Literal["stripe"]
+Size = Literal[Transfer, "stripe"]
 Quantity = Literal["cost", "time_s", "energy_j", "power_w"]
 
 
