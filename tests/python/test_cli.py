@@ -378,6 +378,15 @@ def test_without_the_core_the_error_says_how_to_build_it(
     assert ran.err.startswith("error: the Rust core of gordon is not built\n  try: ")
 
 
+def test_a_core_of_another_system_is_not_called_missing(tmp_path: Path) -> None:
+    source = shutil.ignore_patterns("*.so", "__pycache__")
+    shutil.copytree(PYTHON / "gordon", tmp_path / "gordon", ignore=source)
+    (tmp_path / "gordon" / "_core.abi3.so").write_bytes(b"MZ")
+    ran = gordon(tmp_path, "parts")
+    assert ran.status == 1
+    assert ran.err.startswith("error: the Rust core of gordon cannot be loaded: ")
+
+
 def test_json_on_stdout_is_alone_and_equals_the_api(
     run: Run, trace: str, result: dict[str, Any]
 ) -> None:

@@ -5,6 +5,7 @@ A child process stands in for Windows: it has no modules, functions and signals 
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -63,10 +64,47 @@ def test_surveys_and_simulations_run_without_unix(words: tuple[str, ...], tmp_pa
     assert ran.returncode == 0, ran.stderr
 
 
-def test_a_command_that_needs_a_module_of_unix_says_so(tmp_path: Path) -> None:
-    ran = on_windows("reproduce", "rewrite", "--export", "x", cwd=tmp_path)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "trace -o t -- x",
+        "trace agent",
+        "trace --nodes hosts --via ssh -o r -- x",
+        "meter list",
+        "meter record -- x",
+        "sort a b",
+        "sort generate --records 10 -o x",
+        "sort validate x",
+        "sort tune",
+        "joulesort --records 1000",
+        "block create x --capacity 64MiB",
+        "block check x",
+        "block serve x --socket s",
+        "block stat --socket s",
+        "storage characterise .",
+        "cache serve --root . --dram 1MiB",
+        "cache stat --socket s",
+        "workload run sort -o r",
+        "workload data numbers --size 1MB -o n",
+        "flash probe . -o log",
+        "flash validate nvme-tlc-1tb .",
+        "disk probe x -o log",
+        "reproduce rewrite --export x",
+    ],
+)
+def test_what_needs_linux_says_so_and_leaves_nothing(words: str, tmp_path: Path) -> None:
+    ran = on_windows(*words.split(), cwd=tmp_path)
     assert ran.returncode == 1
-    assert "needs Linux" in ran.stderr
+    assert ran.stderr.startswith("error: this command needs Linux\n  try: ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_pipes_get_utf_8_whatever_the_locale(trace: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-m", "gordon", "trace", "show", trace]
+    ran = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "█" in ran.stdout.decode()
 
 
 def test_doctor_says_what_needs_linux(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -413,6 +413,16 @@ def test_a_mount_is_found_by_a_folder_in_it(tmp_path: Path) -> None:
     assert {"rw", "ro"} & set(mounted.options(where))
 
 
+def test_a_root_that_is_no_mount_is_not_known_to_be_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In a chroot `/` is a mount point, and the kernel does not list it.
+    monkeypatch.setattr(mounted, "point", lambda folder: folder)
+    assert not mounted.in_memory(tmp_path)
+    with raises("no-mount"):
+        mounted.options(tmp_path)
+
+
 @pytest.fixture
 def served(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     need("nbdsh")

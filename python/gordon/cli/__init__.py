@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from types import FrameType
 from typing import Any, ClassVar, NoReturn
 
@@ -71,8 +72,6 @@ COMMANDS = [name for group in GROUPS.values() for name in group]
 _OF_USAGE = ("wrong-model", "bad-nodes", "bad-shift")
 
 
-#: Modules of Python that Windows does not have.
-_OF_UNIX = ("fcntl", "grp", "pwd", "resource", "termios")
 #: SIGPIPE, which Windows does not have.
 _SIGPIPE = 13
 #: Signals that end a command; Windows has two of them.
@@ -277,6 +276,18 @@ def _end_by_signals() -> None:
             signal.signal(number, _end)
 
 
+def _encode_output() -> None:
+    """Has pipes and files get UTF-8, as all files of results, and a terminal `?` for what it does
+    not show."""
+    for stream in (sys.stdout, sys.stderr):
+        if not isinstance(stream, TextIOWrapper) or stream.encoding.lower().startswith("utf"):
+            continue
+        if stream.isatty():
+            stream.reconfigure(errors="replace")
+        else:
+            stream.reconfigure(encoding="utf-8")
+
+
 def _end_at_once() -> None:
     """Lets signals end the process: all that is left to do is to print a message."""
     for number in _ENDING:
@@ -298,6 +309,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     failure: BaseException | None = None
     try:
         _end_by_signals()
+        _encode_output()
         try:
             status = gordon.main(args, prog_name="gordon", standalone_mode=False)
         finally:
@@ -390,15 +402,15 @@ def _help_of(context: click.Context | None) -> str:
 def _message_and_hint(error: BaseException) -> tuple[str, str]:
     if isinstance(error, GordonError):
         return error.message, error.hint
-    if isinstance(error, ModuleNotFoundError) and error.name in _OF_UNIX:
-        return (
-            "this command needs Linux",
-            "a machine, a container or WSL with Linux; surveys and simulations run here",
-        )
     if isinstance(error, ImportError) and "_core" in str(error):
+        if str(error).startswith("cannot import name"):
+            return (
+                "the Rust core of gordon is not built",
+                "`make build`, or `pip install .`, in the source folder",
+            )
         return (
-            "the Rust core of gordon is not built",
-            "`make build`, or `pip install .`, in the source folder",
+            f"the Rust core of gordon cannot be loaded: {error}",
+            "install gordon-storage again, for this system and this version of Python",
         )
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'gordon'}: {error.strerror}", ""

@@ -42,6 +42,7 @@ def block() -> None:
 @command.of(FlashPreset)
 @command.of(Image, Force)
 @options.json_out
+@options.on_linux
 def create(image: str, force: bool, json_path: str | None, **given: Any) -> None:
     """Create the image of an erased flash array.
 
@@ -64,6 +65,7 @@ def create(image: str, force: bool, json_path: str | None, **given: Any) -> None
 @command.of(DiskDevice, only=["diskspecs"])
 @command.of(TimingValues, Array, Serving)
 @options.json_out
+@options.on_linux
 def serve(image: str, json_path: str | None, **given: Any) -> None:
     """Serve an image, or a plain file as a disk, to NBD clients.
 
@@ -94,6 +96,7 @@ def serve(image: str, json_path: str | None, **given: Any) -> None:
 @block.command()
 @command.of(Served, Following)
 @options.json_out
+@options.on_linux
 def stat(
     socket: str | None,
     url: str | None,
@@ -128,6 +131,7 @@ def stat(
 @command.of(Repair)
 @options.json_out
 @click.pass_context
+@options.on_linux
 def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -> None:
     """Check an image for damage, and repair it with --repair.
 
@@ -157,6 +161,7 @@ def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -
 @click.argument("out")
 @command.of(Force)
 @options.json_out
+@options.on_linux
 def export(image: str, out: str, force: bool, json_path: str | None) -> None:
     """Copy an image, damaged or not, to the raw file OUT. The image is not changed.
 
@@ -178,6 +183,7 @@ def export(image: str, out: str, force: bool, json_path: str | None) -> None:
 @image
 @command.of(WearPlot)
 @options.tables_out()
+@options.on_linux
 def wear(image: str, plot: str | None, to: Tables) -> None:
     """Show how often the blocks of an image were erased."""
     from gordon import block as blocks

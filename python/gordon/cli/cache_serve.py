@@ -14,6 +14,7 @@ from gordon.options.serving import Content, Control, Memories, Purge, Service
 @click.command(cls=command.Command)
 @command.of(Content, Memories, Service)
 @options.json_out
+@options.on_linux
 def serve(json_path: str | None, **given: Any) -> None:
     """Serve the files of a folder, or the responses of another server, from a cache.
 
@@ -52,6 +53,7 @@ def serve(json_path: str | None, **given: Any) -> None:
 @click.command(cls=command.Command)
 @command.of(Control)
 @options.json_out
+@options.on_linux
 def stat(socket: str, json_path: str | None) -> None:
     """Show the statistics of a cache that serves."""
     from gordon.cache import live
@@ -68,6 +70,7 @@ def stat(socket: str, json_path: str | None) -> None:
 @click.argument("path")
 @command.of(Purge, Control)
 @options.json_out
+@options.on_linux
 def purge(path: str, prefix: bool, socket: str, json_path: str | None) -> None:
     """Remove PATH, as /news/1.html, from a cache that serves.
 
@@ -91,6 +94,7 @@ def purge(path: str, prefix: bool, socket: str, json_path: str | None) -> None:
 @command.of(Control)
 @options.json_out
 @click.pass_context
+@options.on_linux
 def check(ctx: click.Context, socket: str, json_path: str | None) -> None:
     """Verify every object in flash of a cache that serves.
 
@@ -113,6 +117,7 @@ def check(ctx: click.Context, socket: str, json_path: str | None) -> None:
 @click.argument("paths", nargs=-1, required=True)
 @command.of(Control)
 @options.json_out
+@options.on_linux
 def warm(paths: tuple[str, ...], socket: str, json_path: str | None) -> None:
     """Bring PATHS into a cache that serves. `-` reads them from stdin, one in a line."""
     from gordon.cache import live

@@ -31,6 +31,8 @@ def probe(target: str | None, log: str, **given: Any) -> None:
         )
     if target is not None and (given["lateness"] is not None or given["set"]):
         raise click.UsageError("--lateness and --set apply to simulated disks only")
+    if target is not None:
+        options.check_linux()
     output.check(files=[log], used=[target])
     if target is not None and given["write"]:
         warn_of_loss(target, None)

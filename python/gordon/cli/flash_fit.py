@@ -30,6 +30,8 @@ def probe(target: str | None, log: str, **given: Any) -> None:
         raise click.UsageError(
             "exactly one storage is needed: TARGET, or --preset for a simulated device"
         )
+    if target is not None:
+        options.check_linux()
     output.check(files=[log], used=[target])
     if target is not None and given["write"]:
         warn_of_loss(target, given["span"])
@@ -70,6 +72,7 @@ def fit(log: str, out: str | None, to: Tables, **given: Any) -> None:
 @click.argument("target")
 @command.of(StorageExtent, RealStorage)
 @options.tables_out()
+@options.on_linux
 def validate(device: str, target: str, to: Tables, **given: Any) -> None:
     """Compare a simulated flash device with a storage.
 

@@ -25,6 +25,7 @@ from gordon.options.outputs import PowerLog, Tables
 @command.of(Root)
 @options.tables_out()
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
+@options.on_linux
 def joulesort(
     words: tuple[str, ...],
     out: str | None,

@@ -25,6 +25,7 @@ def meter() -> None:
 @meter.command(name="list")
 @command.of(Root)
 @options.tables_out()
+@options.on_linux
 def list_(root: Path | None, to: Tables) -> None:
     """List the meters of this machine.
 
@@ -51,6 +52,7 @@ def list_(root: Path | None, to: Tables) -> None:
 
 @meter.command()
 @command.of(Metering, Watching, Root)
+@options.on_linux
 def watch(
     meters: tuple[str, ...], interval_s: float | None, count: int | None, root: Path | None
 ) -> None:
@@ -67,6 +69,7 @@ def watch(
 @options.tables_out()
 @options.report_out
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@options.on_linux
 def record(
     words: tuple[str, ...],
     out: str | None,

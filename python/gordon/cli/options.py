@@ -1,11 +1,13 @@
 """Groups of commands in order, and the options of their outputs."""
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import click
 
+from gordon.errors import GordonError
 from gordon.options import command
 from gordon.options.outputs import HtmlReport, Json, Tables
 from gordon.options.table import options
@@ -48,3 +50,25 @@ def tables_out(table: type[Tables] = Tables) -> command.Decorator:
         return command.of(table)(run)
 
     return decorate
+
+
+def on_linux(function: Callable[..., Any]) -> Any:
+    """A decorator of a command that needs Linux, innermost: elsewhere the command refuses to run
+    once its options are read."""
+
+    @wraps(function)
+    def run(*args: Any, **given: Any) -> Any:
+        check_linux()
+        return function(*args, **given)
+
+    return run
+
+
+def check_linux() -> None:
+    """Raises GordonError on any other system than Linux."""
+    if sys.platform != "linux":
+        raise GordonError(
+            "this command needs Linux",
+            "a machine, a container or WSL with Linux; surveys and simulations run here",
+            kind="needs-linux",
+        )

@@ -103,6 +103,7 @@ def joulesort(
 @command.of(Rewriting)
 @options.tables_out()
 @options.report_out
+@options.on_linux
 def rewrite(export: str, to: Tables, report: str | None, **given: Any) -> None:
     """Measure the cost of overwriting an output, and its cause.
 

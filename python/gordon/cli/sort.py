@@ -34,6 +34,7 @@ def sort() -> None:
 @command.of(Striped, Records, Unique)
 @command.of(SortSettings, SortConfig, without=["temp_stripe"])
 @options.tables_out()
+@options.on_linux
 def run(files: tuple[str, ...], to: Tables, **given: Any) -> None:
     """Sort the records of files into one.
 

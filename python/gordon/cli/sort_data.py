@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.command(cls=command.Command)
 @command.of(Generated)
 @options.json_out
+@options.on_linux
 def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     """Generate records to sort, as gensort of sortbenchmark.org does.
 
@@ -59,6 +60,7 @@ def _made(console: "Output", outputs: tuple[str, ...], made: "GeneratedFile") ->
 @command.of(Checked)
 @options.json_out
 @click.pass_context
+@options.on_linux
 def validate(
     ctx: click.Context,
     /,

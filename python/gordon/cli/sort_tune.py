@@ -48,6 +48,7 @@ def tune(to: Tables, report: str | None, **given: Any) -> None:
         simulated = api.steer(out, given["flash"], **changes)
         output.finish_result(simulated, sort_tune_view.steered, to, report, written=[out])
         return
+    options.check_linux()
     if "set" in chosen or "precondition" in chosen:
         raise click.UsageError("--set and --precondition need --flash, a simulated device")
     if "meter" in chosen:

@@ -42,6 +42,8 @@ def characterise(
     from gordon.cli.storage_view import show, warn_of_loss
     from gordon.storage.page import render
 
+    if given["preset"] is None:
+        options.check_linux()
     output.check(to=to, report=report, plot=plot, used=[target])
     if target is not None and given["write"]:
         warn_of_loss(target, given["span"])

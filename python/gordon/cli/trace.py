@@ -35,6 +35,7 @@ def trace() -> None:
 @trace.command(context_settings={"allow_interspersed_args": False})
 @command.of(Recording, Force)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@options.on_linux
 def record(
     words: tuple[str, ...],
     out: str,

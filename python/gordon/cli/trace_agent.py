@@ -4,10 +4,11 @@ import sys
 
 import click
 
-from gordon.cli import say
+from gordon.cli import options, say
 
 
 @click.command()
+@options.on_linux
 def agent() -> None:
     """Capture traces for a coordinator.
 

@@ -32,6 +32,7 @@ workload.add_command(list_jobs)
 @click.argument("kind", type=command.Choice(list(_RECORDS)))
 @command.of(Corpus, Force)
 @options.json_out
+@options.on_linux
 def data(
     kind: str,
     output: str,

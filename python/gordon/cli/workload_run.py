@@ -63,6 +63,7 @@ class _WithArguments(command.Command):
     Program, RunFolder, Force, JobRuns, NodeShares, NodeDisks, JobInput, Sampling, ExistingCluster
 )
 @options.tables_out()
+@options.on_linux
 def run(job: str | None, out: str, force: bool, to: Tables, **given: Any) -> None:
     """Run a job of the paper's Table 2 on Spark, with a trace of each node; or all of them; or a
     program of your own (--app FILE -- ARGS).
