@@ -122,6 +122,7 @@ def test_a_figure_that_is_not_reproduced_says_why(run: Run) -> None:
     ran = run("reproduce", "joulesort", "--figure", "10", "--json", "out.json")
     assert ran.status == 0, ran.err
     assert "gordon reproduce rewrite" in ran.out
+    assert ran.out.splitlines()[-1] == "1 table or figure is not reproduced"
     summary = json.loads(Path("out.json").read_text())["summary"]
     assert (summary["figures"], summary["places"]) == (0, [])
     (missing,) = summary["not_reproduced"]

@@ -57,8 +57,15 @@ def _close(console: Output, items: Sequence[Item], found: Sequence[Outcome]) -> 
             ]
         )
     agree = sum(item["agrees"] is True for item in items)
-    console.text(
-        f"{agree} of {len(items)} figures and statements agree within {TOLERANCE:.0%} or a bound; "
-        f"{len(items) - agree} differ, with reasons in JSON and pages; {len(missing)} tables and "
-        "figures are not reproduced"
-    )
+    ended = []
+    if items:
+        ended.append(
+            f"{agree} of {len(items)} figures and statements agree within {TOLERANCE:.0%} or a bound"
+        )
+    if agree < len(items):
+        ended.append(f"{len(items) - agree} differ, with reasons in JSON and pages")
+    if len(missing) == 1:
+        ended.append("1 table or figure is not reproduced")
+    elif missing:
+        ended.append(f"{len(missing)} tables and figures are not reproduced")
+    console.text("; ".join(ended))
