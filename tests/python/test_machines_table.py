@@ -13,7 +13,7 @@ from gordon.cli.machines_view import show_machines
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def row(id: str, names: list[str], *, sources: tuple[str, ...] = ("runs",), **more: Any) -> Any:
+def row(id: str, names: list[str], **more: Any) -> Any:
     found: Any = {
         "id": id,
         "machine": id,
@@ -22,6 +22,7 @@ def row(id: str, names: list[str], *, sources: tuple[str, ...] = ("runs",), **mo
         "pareto": bool(names),
         "is_reference": False,
         "memory_fits": True,
+        "reads_again": False,
         "cores": 16,
         "core_speed": 1.21,
         "price_per_month": 913.2,
@@ -29,15 +30,14 @@ def row(id: str, names: list[str], *, sources: tuple[str, ...] = ("runs",), **mo
         "bill": None,
     }
     times = {"time_s": 35271.0, "time_s_low": 29800.0, "time_s_high": 41100.0}
-    ranges = {source: [34400.0, 36160.0] for source in sources}
-    job = times | {"range_by_s": ranges, "price": 3.13, "energy_j": 1.25e6}
+    job = times | {"range_by_s": {"runs": [34400.0, 36160.0]}, "price": 3.13, "energy_j": 1.25e6}
     return found | {"job": job} | more
 
 
 RESULT: Any = {
     "designs": [
         row("c8g.24xlarge", ["fastest"]),
-        row("c8g.2xlarge", ["cheapest", "least-energy"], sources=("memory", "runs")),
+        row("c8g.2xlarge", ["cheapest", "least-energy"], reads_again=True),
         row("m5.2xlarge", [], is_reference=True, memory_fits=False),
     ],
     "designs_total": 99,

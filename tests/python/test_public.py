@@ -31,6 +31,7 @@ from gordon.errors import GordonError
 from gordon.options import kinds
 from gordon.result import Result
 from gordon.results import Comparison, Run
+from gordon.survey import space
 from test_options import tables
 
 from conftest import raises
@@ -143,6 +144,32 @@ def test_a_size_is_a_number_or_a_text_and_settings_are_a_mapping(name: str) -> N
             assert "int" in text, parameter
         if parameter == "set":
             assert "Mapping" in text
+
+
+def test_a_number_may_be_a_text_as_for_the_command_or_one_of_numpy() -> None:
+    wanted = gordon.flash.bench("mixed", requests=200, read_share=0.7)
+    assert gordon.flash.bench("mixed", requests="2e2", read_share="70%") == wanted  # type: ignore[arg-type]
+    numpy = pytest.importorskip("numpy")
+    made = gordon.flash.bench("mixed", requests=numpy.int64(200), size=numpy.int64(4096))
+    assert made == gordon.flash.bench("mixed", requests=200, size=4096)
+    with raises("bad-value", "requests", "many"):
+        gordon.flash.bench("mixed", requests="many")  # type: ignore[arg-type]
+    with raises("bad-value", "deadline", "soon"):
+        gordon.survey.run("spark-sort", deadline="soon")  # type: ignore[arg-type]
+
+
+def test_a_space_may_be_a_path(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(space.text("modern"))
+    found: Any = gordon.survey.run("spark-sort", space=own, deadline="10min")  # type: ignore[arg-type]
+    assert found["verdict"]["deadline_s"] == 600
+
+
+def test_an_option_of_two_levels_is_refused_for_one(tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("1,a,100\n2,b,100\n")
+    with raises("needs-option", "rate"):
+        gordon.cache.replay(trace, dram="1MiB", rate=100.0)  # type: ignore[call-overload]
 
 
 def test_settings_of_a_mapping_are_those_of_texts(tmp_path: Path) -> None:

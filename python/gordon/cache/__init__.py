@@ -20,6 +20,7 @@ The core replays the trace (`crates/cache`, `crates/replay`). A failure raises `
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from os import fspath
 from typing import Any, Literal, Unpack, overload
 
@@ -123,6 +124,13 @@ def replay(
         load, two = dealt({**options}, TraceLoad, FlashCacheOptions)
         config = load.config(trace) | {"dram": in_bytes(dram, "--dram"), "objects": objects} | start
         return TwoLevelResult(flashcache.run(config, two, in_bytes(flash, "--flash"), progress))
+    for field in fields(FlashCacheOptions):
+        if field.name in options:
+            raise GordonError(
+                f"{field.name} applies to two cache levels only",
+                f'policy="{flashcache.NAME}"',
+                kind="needs-option",
+            )
     (load,) = dealt({**options}, TraceLoad)
     config = load.config(trace) | start
     config |= {

@@ -13,11 +13,12 @@ __all__ = ["warm_up"]
 _SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 
-def warm_up(text: str | None) -> Config | None:
-    """The warm-up as the core takes it. Raises GordonError for a text that is neither a number of
+def warm_up(given: str | int | None) -> Config | None:
+    """The warm-up as the core takes it. Raises GordonError for what is neither a number of
     requests, nor a part of the trace, nor a time."""
-    if text is None:
+    if given is None:
         return None
+    text = str(given)
     if number := re.fullmatch(r"([0-9][0-9_]*(?:\.[0-9]+)?)([kMG]?)", text):
         requests = Decimal(number[1].replace("_", "")) * _SCALES[number[2]]
         if requests < 2**64 and requests == requests.to_integral_value():

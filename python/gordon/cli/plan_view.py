@@ -1,6 +1,6 @@
 """The screen of `gordon plan`."""
 
-from math import ceil
+from math import ceil, floor, log10
 from typing import Literal, get_args
 
 from gordon.cli.paper_view import show_items
@@ -106,11 +106,18 @@ def _enough(seconds: float) -> str:
     return duration(ceil(seconds / step) * step)
 
 
+def _rounded_up(value: float) -> float:
+    """The next number with three significant figures, which `short` writes."""
+    step = 10.0 ** (floor(log10(value)) - 2)
+    return ceil(value / step) * step
+
+
 def _remedy(remedy: Remedy) -> str:
     match remedy["change"]:
         case "overlap":
             return "--overlap"
         case "link":
-            return f"a link of {short(remedy['link_bytes_per_s'] * 8, 'b/s')} for each slice"
+            link = _rounded_up(remedy["link_bytes_per_s"] * 8)
+            return f"a link of {short(link, 'b/s')} for each slice"
         case _:
             return f"{remedy['slices']:,} slices ({remedy['nodes']:,} nodes)"

@@ -59,9 +59,8 @@ def _close(console: Output, items: Sequence[Item], found: Sequence[Outcome]) -> 
     agree = sum(item["agrees"] is True for item in items)
     ended = []
     if items:
-        ended.append(
-            f"{agree} of {len(items)} figures and statements agree within {TOLERANCE:.0%} or a bound"
-        )
+        of = f"{agree} of {len(items)} figures and statements"
+        ended.append(f"{of} agree within {TOLERANCE:.0%} or a bound")
     if agree < len(items):
         ended.append(f"{len(items) - agree} differ, with reasons in JSON and pages")
     if len(missing) == 1:

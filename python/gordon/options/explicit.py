@@ -13,8 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from functools import wraps
 from inspect import Parameter
+from numbers import Integral, Real
 from typing import Annotated, Any, TypeVar, cast, get_origin
 
+from gordon.errors import GordonError
+from gordon.options import kinds
 from gordon.options.table import options
 from gordon.parts import unknown
 
@@ -30,11 +33,13 @@ def explicit(*tables: type[Any], without: Sequence[str] = ()) -> Callable[[F], F
         known = signature.parameters
         listed = {name: one for name, one in known.items() if one.kind is not Parameter.VAR_KEYWORD}
         texts: dict[str, str] = {}
+        kind_of: dict[str, kinds.Kind | None] = {}
         for table in tables:
             for field, option in zip(fields(table), options(table), strict=True):
                 name = field.name
                 if name in without or name in texts:
                     continue
+                kind_of[name] = option.kind
                 texts[name] = option.help + (
                     f" Default: {option.default}." if option.default else ""
                 )
@@ -53,7 +58,9 @@ def explicit(*tables: type[Any], without: Sequence[str] = ()) -> Callable[[F], F
             for name in named:
                 if name not in listed:
                     raise unknown("option", name, list(listed))
-            return function(*given, **named)
+            return function(
+                *given, **{name: _plain(name, value, kind_of) for name, value in named.items()}
+            )
 
         call.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=list(listed.values())
@@ -66,3 +73,21 @@ def explicit(*tables: type[Any], without: Sequence[str] = ()) -> Callable[[F], F
         return cast(F, call)
 
     return decorate
+
+
+def _plain(name: str, value: Any, kind_of: dict[str, kinds.Kind | None]) -> Any:
+    """A value as functions take it: a number of NumPy as one of Python, and the text of a number
+    (`10min`, `30%`) as the command reads it. Raises GordonError."""
+    if isinstance(value, Real) and type(value).__module__ == "numpy":
+        return int(value) if isinstance(value, Integral) else float(value)
+    kind = kind_of.get(name)
+    if not isinstance(value, str) or not isinstance(kind, kinds.PLAIN):
+        return value
+    import click
+
+    from gordon.options import command
+
+    try:
+        return command.how(kind)["type"].convert(value, None, None)
+    except click.UsageError as error:
+        raise GordonError(f"{name}: {error.message}", kind="bad-value") from None

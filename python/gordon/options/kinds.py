@@ -149,6 +149,8 @@ _Numbers = (
     Whole | Amount | Number | Seconds | Nanoseconds | Share | Ratio | Day | Wholes | DeviceNumber
 )
 Kind = _Texts | _Numbers
+#: Kinds that functions take as a number, or as its text.
+PLAIN = (Whole, Amount, Number, Seconds, Nanoseconds, Share, Ratio, DeviceNumber)
 
 SIZE = Text("SIZE")
 SIZES = Text("SIZES")

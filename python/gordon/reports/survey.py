@@ -449,6 +449,9 @@ class MachineReport(TypedDict):
     #: Price of all nodes with their volumes for a month of 730 hours, rented or bought: a machine
     #: that is bought costs the same in each month until it is replaced. `None` if unknown.
     price_per_month: float | None
+    #: Whether it has less memory than the job and its page cache used, so that the range includes
+    #: that cached data are read again.
+    reads_again: bool
     #: Storage in words.
     storage: str
     #: Name of the storage part; `None` if only limits are known.

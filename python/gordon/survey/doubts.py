@@ -8,7 +8,6 @@ from math import exp, inf, isinf, log, sqrt
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from gordon import _core
-from gordon.human import counted
 from gordon.reports.survey import (
     BillInputs,
     BillReport,
@@ -342,8 +341,8 @@ def described(found: Ranking) -> str:
     what = {"total": "total cost", "carbon_kg": "carbon"}[found["figure"]]
     share = next((one["share"] for one in found["winners"] if one["id"] == found["best"]), 0.0)
     text = (
-        f"{found['best']} has the least {what} of {counted(found['compared'], 'design')} in "
-        f"{share:.0%} of {found['draws']:,} draws of all inputs"
+        f"{found['best']} has the least {what} of the {found['compared']:,} designs that the "
+        f"verdict chooses from, in {share:.0%} of {found['draws']:,} draws of all inputs"
     )
     others = [one for one in found["winners"] if one["id"] != found["best"]]
     if others:

@@ -523,7 +523,7 @@ def remarks(row: MachineDesign, verdict: str | None = None) -> list[str]:
         found.append("traced here")
     if row["memory_fits"] is False:
         found.append("too little memory")
-    elif "memory" in row["job"]["range_by_s"]:
+    elif row["reads_again"]:
         found.append("little memory")
     return found
 
@@ -550,7 +550,7 @@ def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, g
         deadline, slack = verdict["deadline_s"], verdict["slack"]
         text = substituted(goals, verdict["by"], designs)
         text += recommendation(verdict["by"], best, first, deadline, slack, currency)
-        return f"{text}."
+        return f"{text}.{better_by_estimates(best, designs, currency)}"
     fastest = raw["named"]["fastest"]
     if fastest is None and goals.limits:
         return f"No machine of the space is within {goals.limits}."
@@ -563,6 +563,31 @@ def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, g
         f"No machine makes this job faster than {duration(raw['floor_s'])}: it waits for what no "
         f"machine shortens, such as timers, other machines or a service. The fastest is "
         f"{described(by_id[fastest])}."
+    )
+
+
+def better_by_estimates(
+    best: MachineDesign, designs: Sequence[MachineDesign], currency: str
+) -> str:
+    """Names the fastest design whose time and price are both estimated to be less than those of
+    the recommended one, if there is one."""
+    time, price = best["job"]["time_s"], best["job"]["price"]
+    better = [
+        (row["job"]["time_s"], paid, row)
+        for row in designs
+        if row["memory_fits"] is not False
+        and price is not None
+        and (paid := row["job"]["price"]) is not None
+        and row["job"]["time_s"] < time
+        and paid < price
+    ]
+    if not better:
+        return ""
+    _, paid, row = min(better, key=lambda one: one[:2])
+    times = described(row).removeprefix(f"{row['id']}, ")
+    return (
+        f" The verdict goes by the upper ends of ranges; the estimates of {row['id']} are lower: "
+        f"{times}, {figures(paid)} {currency}."
     )
 
 

@@ -8,6 +8,7 @@ be written as JSON, with the keys of `gordon.survey.results`; this module neithe
 
 from collections.abc import Sequence
 from functools import partial
+from os import fspath
 from typing import Any, Literal
 
 from gordon import _core, settings
@@ -35,7 +36,7 @@ from gordon.survey.stages import of as stages_of
 def run(
     traces: Path | Sequence[Path],
     *,
-    space: str = SurveyOptions.space,
+    space: Path = SurveyOptions.space,
     nodes: int | str | Sequence[int] | None = None,
     shift: float = SurveyOptions.shift,
     set: Settings = (),
@@ -75,7 +76,7 @@ def run(
     of traces on storages, then with the designs (done, total); the total is 0 until it is known.
     Raises GordonError.
     """
-    traces = several(traces)
+    traces, space = several(traces), fspath(space)
     if not traces:
         raise GordonError(
             "there is no trace to survey",

@@ -214,6 +214,7 @@ impl<'a> JobModel<'a> {
             ),
             is_reference: self.is_reference(design),
             memory_fits: self.traces.fit(design).known(),
+            reads_again: self.traces.read_again(design) > 0.0,
             job: JobReport {
                 time_s: time.time,
                 time_s_low: time.low,

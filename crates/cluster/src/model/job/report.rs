@@ -63,6 +63,9 @@ pub struct MachineReport {
     pub is_reference: bool,
     /// Whether its memory holds the job; `None` if that is unknown.
     pub memory_fits: Option<bool>,
+    /// Whether it has less memory than the job and its page cache used, so that the range includes
+    /// that cached data are read again.
+    pub reads_again: bool,
     /// Time, energy and price.
     pub job: JobReport,
     /// What a run costs in all; `None` if it is not said how machines are used.
