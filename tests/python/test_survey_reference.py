@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +208,15 @@ def test_a_reference_of_a_grid_is_a_part_or_a_number(trace: str) -> None:
         assert any(a["key"] == "reference.ipc" for a in result["assumptions"]), given
     with raises("unknown-name", "m5.large"):
         gordon.survey.run(trace, space="own.toml", nodes=1, reference="m5.large")
+
+
+def test_a_part_of_the_name_of_a_processor_says_which_machine_is_taken(run: Run) -> None:
+    ran = run("survey", "spark-sort", "--space", "modern", "--reference", "ryzen")
+    assert ran.status == 0, ran.err
+    assert "--reference ryzen: framework-desktop is taken, whose processor is RYZEN AI" in ran.err
+
+
+def test_a_result_with_fewer_rows_than_designs_says_so(run: Run) -> None:
+    ran = run("survey", "spark-sort", "--space", "modern", "--rows", "5")
+    assert ran.status == 0, ran.err
+    assert re.search(r"the result has \d+ of 372 designs \(--rows 372 for all\)", ran.out)

@@ -58,10 +58,13 @@ def spread(front: Sequence[Row], time: Callable[[Row], float]) -> list[Row]:
     return found
 
 
-def legend(compared: str, has_front: bool, left_out: int) -> str:
-    """The meaning of the mark of the front, and how the other designs are printed."""
+def legend(compared: str, has_front: bool, left_out: int, rows: int, total: int) -> str:
+    """The meaning of the mark of the front, how the other designs are printed, and how many of all
+    designs are rows of the result."""
     text = f"* on the Pareto front of {compared}" if has_front else "no design is on the front"
-    if not left_out:
-        return text
-    how = f"also prints {left_out} more" if has_front else f"prints {left_out} that are not"
-    return f"{text}; --all {how}"
+    if left_out:
+        how = f"also prints {left_out:,} more" if has_front else f"prints {left_out:,} that are not"
+        text += f"; --all {how}"
+    if rows < total:
+        text += f"; the result has {rows:,} of {total:,} designs (--rows {total} for all)"
+    return text

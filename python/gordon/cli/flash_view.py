@@ -120,6 +120,9 @@ def amplified(console: Output, report: WaReport) -> None:
         f"write amplification {report['write_amplification']:.3f}, modelled: {config['policy']}, "
         f"rho {config['rho']:g}, {config['blocks']:,} blocks of {config['pages_per_block']} pages"
     )
+    hot = config.get("hot_cold")
+    if hot is not None:
+        console.text(f"{hot['share']:.0%} of the writes go to {hot['space']:.0%} of the pages")
     if theory is not None:
         off = report["write_amplification"] / theory - 1
         console.text(

@@ -95,9 +95,9 @@ class Amplification:
     separate: bool = False
     """Write copies of garbage collection through a separate write point."""
     hot_space: Annotated[float | None, SHARE] = None
-    """Fraction of the pages that is hot. Default: uniform writes."""
+    """Fraction of the pages that is hot. Default: uniform writes, or 0.1 with --hot-share."""
     hot_share: Annotated[float | None, SHARE] = None
-    """Fraction of the writes that are to hot pages."""
+    """Fraction of the writes that are to hot pages. Default: 0.9 with --hot-space."""
     seed: Annotated[int, SEED] = 1
     """Random seed of the writes."""
 

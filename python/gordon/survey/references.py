@@ -118,9 +118,14 @@ def _by_processor(
             )
         if found:
             _check_unit(name, space, chosen)
-            (machines,) = found.values()
+            ((model, machines),) = found.items()
             machine = _nearest(machines, traces)
-            return Reference({"reference_machine": machine}, _choice(name, machine, machines))
+            notes = _choice(name, machine, machines)
+            if not notes and _plain(model) not in _plain(name):
+                notes = [
+                    f"--reference {name}: {machine['id']} is taken, whose processor is {model}"
+                ]
+            return Reference({"reference_machine": machine}, notes)
     raise _unknown(name, [chosen, *others])
 
 

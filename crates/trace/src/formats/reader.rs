@@ -70,7 +70,7 @@ pub fn open(
             let format = objects.format();
             let why = format!("format {format} is a trace of objects, not of blocks");
             let hint =
-                "gordon cache replay, which reads objects; or --format with the right format";
+                "gordon cache replay, which reads objects; or --format or --columns of blocks";
             Err(FormatError::Option(format!("{}: {why}\n  try: {hint}", path.display())))
         }
     }
