@@ -35,7 +35,8 @@ SYSTEM = {
 #: An error whose kind starts with one of these is a ValueError too: the caller gave a bad value.
 VALUES = (
     *("ambiguous-", "bad-", "binary-", "circular-", "command-is-text", "config-error"),
-    *("duplicate-", "empty-", "exclusive-", "incomplete-", "missing-key", "needs-option", "not-a"),
+    *("duplicate-", "empty-", "exclusive-", "impossible", "incomplete-", "missing-key"),
+    *("needs-option", "not-a"),
     *("not-finite", "one-", "other-unit", "out-of-range", "same-", "too-", "two-", "unknown"),
     *("wrong-model", "several-"),
 )

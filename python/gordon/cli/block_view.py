@@ -11,7 +11,7 @@ from gordon import picture
 from gordon.cli import say, warn_each
 from gordon.cli.terminal import Column, Output, data
 from gordon.errors import GordonError
-from gordon.human import binary, duration, figures, lifetime, or_dash, percent, short
+from gordon.human import binary, counted, duration, figures, lifetime, or_dash, percent, short
 from gordon.reports.block import (
     BlockStatus,
     CheckReport,
@@ -47,7 +47,7 @@ def stopped(console: Output, status: BlockStatus) -> None:
         status["reads"] + status["writes"] + status["flushes"] + status["trims"] + status["zeroes"]
     )
     order = "the file is synced" if _is_disk(status) else "the image is closed cleanly"
-    console.text(f"stopped after {requests:,} requests; {order}")
+    console.text(f"stopped after {counted(requests, 'request')}; {order}")
     late(console, status)
 
 
@@ -290,7 +290,7 @@ def checked(console: Output, image: str, report: CheckReport) -> None:
     if report["clean"]:
         console.text("clean")
         return
-    console.text(f"{report['error_count']:,} errors")
+    console.text(f"{counted(report['error_count'], 'error')}")
     if not report["servable"]:
         say(
             "the image cannot be served: outdated data could be returned as current",
@@ -301,7 +301,7 @@ def checked(console: Output, image: str, report: CheckReport) -> None:
 
 def repaired(console: Output, image: str, made: RepairReport) -> None:
     found = made["before"]
-    console.text(f"{image}: repaired; {found['error_count']:,} errors before")
+    console.text(f"{image}: repaired; {counted(found['error_count'], 'error')} before")
     _ranges(console, "may be older than the last write", made["unproven_ranges"])
     _ranges(console, "could not be read and are now zeros", made["zeroed_ranges"])
 

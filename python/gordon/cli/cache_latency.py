@@ -41,19 +41,21 @@ def latency(trace: str, to: Tables, **given: Any) -> None:
 
 def _show(console: "Output", report: "ByLatency") -> None:
     from gordon.cli.terminal import Column, ColumnsOf
-    from gordon.human import binary, figures
+    from gordon.human import binary, counted, figures
 
     points = report["points"]
     console.text(
-        f"{report['requests']:,} requests, {binary(report['dram_bytes'])} of DRAM, which has all "
-        f"of {1 - report['dram_misses']:.2%} of them; Mbit/s sent and received, modelled"
+        f"{counted(report['requests'], 'request')}, {binary(report['dram_bytes'])} of DRAM, which "
+        f"has all of {1 - report['dram_misses']:.2%} of them; Mbit/s sent and received, modelled"
     )
     latencies = list(dict.fromkeys(point["latency_us"] for point in points))
     columns = [Column("latency", [f"{figures(us)} us" for us in latencies], right=True)]
     for cores in dict.fromkeys(point["cores"] for point in points):
         column = ColumnsOf([point for point in points if point["cores"] == cores])
         columns += [
-            column.number(f"{cores} cores", lambda point: f"{point['bandwidth_bit_s'] / 1e6:,.0f}"),
+            column.number(
+                f"{counted(cores, 'core')}", lambda point: f"{point['bandwidth_bit_s'] / 1e6:,.0f}"
+            ),
             column.number("less", lambda point: f"{point['loss']:.2%}"),
         ]
     console.table(columns)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from gordon.cli import warn
 from gordon.cli.terminal import Column, data
-from gordon.human import duration, short
+from gordon.human import counted, duration, short
 from gordon.run import folder
 from gordon.run.report import MachineLoad, RunNode, RunReport
 
@@ -37,7 +37,7 @@ def show(path: str, run: RunReport) -> None:
     if run.get("exit_status") is not None:
         facts.append(f"exit status {run['exit_status']}")
     if run.get("stages"):
-        facts.append(f"{len(run['stages'])} stages of {run['engine']['name']}")
+        facts.append(f"{counted(len(run['stages']), 'stage')} of {run['engine']['name']}")
     if log := run.get("event_log"):
         facts.append(f"event log {Path(path) / log}")
     if facts:

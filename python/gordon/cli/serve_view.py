@@ -31,7 +31,9 @@ def reloaded(error: str | None) -> None:
 
 
 def stopped(console: Output, stats: "ServeStats") -> None:
-    console.text(f"stopped after {stats['requests']['requests']:,} requests; the cache is closed")
+    console.text(
+        f"stopped after {counted(stats['requests']['requests'], 'request')}; the cache is closed"
+    )
 
 
 def _percent(part: float | None) -> str:
@@ -55,7 +57,7 @@ def stats(console: Output, found: "ServeStats") -> None:
     console.text(
         f"bytes: {sent} sent, {short(requests['origin_bytes'], 'B')} fetched; "
         f"{requests['origin_requests']:,} fetches, {requests['origin_failures']:,} failed, "
-        f"{requests['collapsed']:,} requests waited for the fetch of another"
+        f"{counted(requests['collapsed'], 'request')} waited for the fetch of another"
     )
     console.text(
         f"clients: {found['connections']:,} connections of at most "

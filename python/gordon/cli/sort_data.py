@@ -45,11 +45,11 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
 
 
 def _made(console: "Output", outputs: tuple[str, ...], made: "GeneratedFile") -> None:
-    from gordon.human import duration, short
+    from gordon.human import counted, duration, short
 
     where = "stdout" if outputs == (STDOUT,) else ", ".join(outputs)
     console.text(
-        f"{where}: {made['records']:,} records, {short(made['bytes'], 'B')} in "
+        f"{where}: {counted(made['records'], 'record')}, {short(made['bytes'], 'B')} in "
         f"{duration(made['time_s'])} ({short(made['bytes'] / made['time_s'], 'B')}/s)"
     )
     console.text(f"checksum {made['checksum']}")
@@ -89,7 +89,11 @@ def validate(
 
 
 def _checked(console: "Output", found: "Found") -> None:
-    console.text(f"{found['records']:,} records, {found['duplicates']:,} duplicate keys")
+    from gordon.human import counted
+
+    console.text(
+        f"{counted(found['records'], 'record')}, {counted(found['duplicates'], 'duplicate key')}"
+    )
     console.text(f"checksum {found['checksum']}" + _compared(found))
     if found["in_order"]:
         console.text("all records are in order")

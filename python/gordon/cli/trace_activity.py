@@ -7,7 +7,7 @@ import click
 
 from gordon.cli import warn_each
 from gordon.files import STDOUT
-from gordon.human import duration
+from gordon.human import counted, duration
 from gordon.options import only_given
 from gordon.options.loads import TraceLoad
 from gordon.options.table import flags
@@ -60,8 +60,9 @@ def convert(
     lines = notices.grouped(done["warnings"], hosts).printed()
     warn_each(lines, f"{sources[0]}{several}")
     summary = "\n".join(
-        f"{host['samples']} samples of {host['host']}, {host['cores']} cores, "
-        f"{duration(host['span_s'])}, from {name} to gordon: {host['path']}"
+        f"{counted(host['samples'], 'sample')} of {host['host']}, "
+        f"{counted(host['cores'], 'core')}, {duration(host['span_s'])}, "
+        f"from {name} to gordon: {host['path']}"
         for host in done["hosts"]
     )
     output.finish(lambda _: click.echo(summary, err=True), [(json_path, made + "\n")])

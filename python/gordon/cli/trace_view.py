@@ -5,7 +5,7 @@ from typing import Literal
 
 from gordon import _core
 from gordon.cli.terminal import GAP, Column, data, width
-from gordon.human import duration, short
+from gordon.human import counted, duration, short
 from gordon.reports.shared import DeviceSummary
 from gordon.reports.trace import BlockSummary, Manifest, SampleSeries, TraceSummary
 from gordon.trace.summary import kind_of
@@ -104,7 +104,9 @@ def _facts(manifest: Manifest, samples: SampleSeries) -> list[str]:
             if "signalled" in end
             else f"exit status {end['exited']}"
         )
-    facts.append(f"{machine['cores']} cores of {machine['cpu_model'] or 'an unknown processor'}")
+    facts.append(
+        f"{counted(machine['cores'], 'core')} of {machine['cpu_model'] or 'an unknown processor'}"
+    )
     if manifest["memory_limit"]:
         facts.append(f"memory limited to {manifest['memory_limit']}")
     return [*facts, *([f"Linux {machine['kernel']}"] if machine["kernel"] else [])]
@@ -167,7 +169,7 @@ def _size(size: int) -> str:
 def _block(block: BlockSummary | None) -> str:
     if block is None:
         return "block I/O: not traced"
-    parts = [f"{block['events']} requests"]
+    parts = [f"{counted(block['events'], 'request')}"]
     if block["lost"]:
         parts.append(f"{block['lost']} events lost")
     for op in OPS:
