@@ -290,7 +290,7 @@ def checked(console: Output, image: str, report: CheckReport) -> None:
     if report["clean"]:
         console.text("clean")
         return
-    console.text(f"{counted(report['error_count'], 'error')}")
+    console.text(counted(report["error_count"], "error"))
     if not report["servable"]:
         say(
             "the image cannot be served: outdated data could be returned as current",

@@ -54,7 +54,7 @@ def _show(console: "Output", report: "ByLatency") -> None:
         column = ColumnsOf([point for point in points if point["cores"] == cores])
         columns += [
             column.number(
-                f"{counted(cores, 'core')}", lambda point: f"{point['bandwidth_bit_s'] / 1e6:,.0f}"
+                counted(cores, "core"), lambda point: f"{point['bandwidth_bit_s'] / 1e6:,.0f}"
             ),
             column.number("less", lambda point: f"{point['loss']:.2%}"),
         ]

@@ -169,7 +169,7 @@ def _size(size: int) -> str:
 def _block(block: BlockSummary | None) -> str:
     if block is None:
         return "block I/O: not traced"
-    parts = [f"{counted(block['events'], 'request')}"]
+    parts = [counted(block["events"], "request")]
     if block["lost"]:
         parts.append(f"{block['lost']} events lost")
     for op in OPS:

@@ -550,7 +550,9 @@ def _sentence(raw: JobSurvey, designs: Sequence[MachineDesign], currency: str, g
         deadline, slack = verdict["deadline_s"], verdict["slack"]
         text = substituted(goals, verdict["by"], designs)
         text += recommendation(verdict["by"], best, first, deadline, slack, currency)
-        return f"{text}.{better_by_estimates(best, designs, currency)}"
+        if verdict["by"] == "price":
+            return f"{text}.{better_by_estimates(best, designs, currency)}"
+        return f"{text}."
     fastest = raw["named"]["fastest"]
     if fastest is None and goals.limits:
         return f"No machine of the space is within {goals.limits}."
