@@ -553,7 +553,7 @@ def test_trace_show_separates_measured_from_estimated(run: Run, trace: str) -> N
     if summary["block"] is None:
         assert "block I/O: not traced" in ran.out
     else:
-        assert f"block I/O: {summary['block']['events']} requests; " in ran.out
+        assert f"block I/O: {summary['block']['events']:,} requests; " in ran.out
         # What disks of this machine counted is in the log: not all temporary folders are on one.
         counted = sum(summary["samples"]["disk_write_bytes"]) >= JOB_BYTES
         if counted and summary["block"]["lost"] == 0:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import sadf
+from gordon.human import counted
 from spaces import BOTH, GRID, MACHINES
 
 from conftest import Ran, Run
@@ -191,7 +192,7 @@ def test_irregular_input_is_counted_by_the_conversion_and_by_the_survey(
     samples, kept, warnings, lost = IRREGULAR[name]
     made = convert(run, sadf.day(samples, "db1"))
     assert made.status == 0, made.err
-    assert f"{kept} samples of db1" in made.err
+    assert f"\n{counted(kept, 'sample')} of db1" in f"\n{made.err}"
     for warning in warnings:
         assert f"warning: day.json: {warning}" in made.err
     assert f"warning: {lost}\n" in run("trace", "show", "day.trace").err

@@ -47,7 +47,7 @@ def test_a_rolled_log_becomes_a_trace_for_each_host_with_stages_for_the_survey(
 ) -> None:
     made = run("trace", "convert", str(TWO_HOSTS), "job", "--json", "job.json")
     assert made.status == 0, made.err
-    assert "69 samples of node-1, 1 cores, 69.0 s, from spark-eventlog to gordon: job/node-1" in (
+    assert "69 samples of node-1, 1 core, 69.0 s, from spark-eventlog to gordon: job/node-1" in (
         made.err
     )
     assert names("job") == ["node-1", "node-2", "stages.parquet", "tasks.parquet"]
