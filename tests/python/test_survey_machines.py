@@ -14,7 +14,6 @@ import sadf
 from browser import Document, drawn, loads, needs_browser, result_of
 from cores import stretch
 from gordon.survey import space
-from gordon.survey.machines import better_by_estimates
 from spaces import BOTH, MACHINES, without
 
 from conftest import Run, Traced, raises
@@ -694,37 +693,3 @@ def test_a_machine_with_a_slash_in_its_name_has_its_sources(run: Run, trace: str
     assert "own/large/nvme-qlc-2tb" in {row["machine"] for row in result["designs"]}
     sourced = {one["part"] for one in result["parameters"] if one["kind"] == "machine"}
     assert sourced == {"small", "own/large", "worse"}
-
-
-def test_machines_with_less_than_the_page_cache_have_little_memory(run: Run) -> None:
-    hour = "2026-11-26 10:00"
-    Path("m.txt").write_text(
-        "# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;%steal;%idle\n"
-        f"db1;10;{hour}:10 UTC;-1;70.00;0.00;5.00;0.00;0.00;25.00\n"
-        f"db1;10;{hour}:20 UTC;-1;20.00;0.00;5.00;50.00;0.00;25.00\n"
-        "# hostname;interval;timestamp;kbmemfree;kbavail;kbmemused;%memused;kbbuffers;kbcached\n"
-        f"db1;10;{hour}:10 UTC;1000000;60000000;4000000;6.00;0;60000000\n"
-        f"db1;10;{hour}:20 UTC;1000000;60000000;4000000;6.00;0;60000000\n"
-    )
-    assert run("trace", "convert", "m.txt", "m.trace", "--cores", "4").status == 0
-    found = answer(run, "m.trace", "--space", "modern")
-    little = {row["machine"].partition("/")[0] for row in found["designs"] if row["reads_again"]}
-    assert {"raspberry-pi-5", "xeon-8280"} <= little
-    assert not {"framework-desktop", "epyc-7763"} & little
-    (warning,) = [one for one in found["warnings"] if "page cache of 57.2GiB" in one]
-    assert warning.startswith(f"raspberry-pi-5 and {len(little) - 1} more: ")
-
-
-def test_the_verdict_names_a_design_with_lower_estimates() -> None:
-    def row(id: str, time: float, price: float | None, *, fits: bool | None = True) -> Any:
-        job = {"time_s": time, "time_s_low": time / 2, "time_s_high": time * 2, "price": price}
-        return {"id": id, "memory_fits": fits, "job": job, "model": "job"}
-
-    best = row("disk", 10.0, 2.0)
-    dearer, unknown, small = row("a", 5.0, 3.0), row("b", 5.0, None), row("c", 1.0, 1.0, fits=False)
-    assert better_by_estimates(best, [best, dearer, unknown, small], "USD") == ""
-    rows = [best, dearer, row("flash", 6.0, 1.0), row("slower", 7.0, 0.5)]
-    assert better_by_estimates(best, rows, "USD") == (
-        " The verdict goes by the upper ends of ranges; the estimates of flash are lower: "
-        "6.00 s (3.00 s to 12.0 s), 1.00 USD."
-    )

@@ -277,8 +277,8 @@ def _end_by_signals() -> None:
 
 
 def _encode_output() -> None:
-    """Has pipes and files get UTF-8, as all files of results, and a terminal `?` for what it does
-    not show."""
+    """Makes stdout and stderr write UTF-8 to pipes and files, as results are written, and `?` to a
+    terminal for a character that it does not have."""
     for stream in (sys.stdout, sys.stderr):
         if not isinstance(stream, TextIOWrapper) or stream.encoding.lower().startswith("utf"):
             continue

@@ -6,6 +6,7 @@ from typing import Any
 from gordon import human
 from gordon.cli.terminal import Column, of_entries
 from gordon.report.entries import COUNT, Entry, Row, known
+from gordon.survey.results import ResultOfMachines
 
 #: The cores of all nodes.
 ALL_CORES: Entry[Any] = Entry("all_cores", "cores", lambda row: row["cores"] * row["nodes"], COUNT)
@@ -58,9 +59,11 @@ def spread(front: Sequence[Row], time: Callable[[Row], float]) -> list[Row]:
     return found
 
 
-def legend(compared: str, has_front: bool, left_out: int, rows: int, total: int) -> str:
-    """The meaning of the mark of the front, how the other designs are printed, and how many of all
-    designs are rows of the result."""
+def legend(result: ResultOfMachines, compared: str, has_front: bool, shown: int) -> str:
+    """The meaning of the mark of the front, how the designs that are not shown are printed, and
+    how many of all designs the result has."""
+    rows, total = len(result["designs"]), result["designs_total"]
+    left_out = rows - shown
     text = f"* on the Pareto front of {compared}" if has_front else "no design is on the front"
     if left_out:
         how = f"also prints {left_out:,} more" if has_front else f"prints {left_out:,} that are not"

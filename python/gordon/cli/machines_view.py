@@ -47,13 +47,7 @@ def show_machines(console: Output, result: JobResult, show_all: bool) -> None:
     listed = [*entries.machines(result), ALL_CORES, interval(MODEL)]
     spare = SPARE | entries.asked(result)
     console.table(table("machine", shown, listed, spare, remarks, _TWO_REMARKS))
-    text = legend(
-        compared(result),
-        bool(result["front"]),
-        len(rows) - len(shown),
-        len(rows),
-        result["designs_total"],
-    )
+    text = legend(result, compared(result), bool(result["front"]), len(shown))
     console.text(f"{text}; {RANGE}")
     console.text(result["sentence"])
     if standby := _standby(result):

@@ -42,9 +42,7 @@ def show_service(console: Output, result: ServiceResult, show_all: bool) -> None
     spare = SPARE | entries.asked(result)
     console.table(table("design", shown, listed, spare, remarks, _ENOUGH))
     cost = in_words([OBJECTIVES[one] for one in result["objectives"]] or ["cost"])
-    text = legend(
-        f"{cost} and use", bool(front), len(rows) - len(shown), len(rows), result["designs_total"]
-    )
+    text = legend(result, f"{cost} and use", bool(front), len(shown))
     console.text(f"use: not exceeded in 99% of the time{'.' if front else ';'} {text}")
     console.text(result["sentence"])
     if result["ranking"] is not None:

@@ -34,13 +34,7 @@ def show_tasks(console: Output, result: TasksResult, show_all: bool) -> None:
     console.text(recorded_line(result["application"]))
     listed = [*entries.clusters(result), interval(MODEL)]
     console.table(table("cluster", shown, listed, SPARE | entries.asked(result), remarks))
-    text = legend(
-        compared(result),
-        bool(result["front"]),
-        len(rows) - len(shown),
-        len(rows),
-        result["designs_total"],
-    )
+    text = legend(result, compared(result), bool(result["front"]), len(shown))
     if len(distinct) < len(front) and not show_all:
         text += f"; of those within {NEAR:.0%} in time, one is printed"
     console.text(f"{text}; {RANGE}")
